@@ -3,7 +3,7 @@
 
 #include "table/advisor.hpp"
 #include "table/call_checks.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier {
 

@@ -12,7 +12,7 @@
 
 #include "table/row_arithmetic.hpp"
 #include "table/row_groups.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
 
 namespace tier::detail {

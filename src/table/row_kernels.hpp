@@ -11,7 +11,7 @@
 #include <span>
 
 #include "table/cache/slot_view.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
 
 namespace tier::detail {

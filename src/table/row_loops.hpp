@@ -13,7 +13,7 @@
 
 #include "table/row_groups.hpp"
 #include "table/row_kernels.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
 
 namespace tier::detail {

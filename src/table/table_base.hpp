@@ -20,7 +20,7 @@
 #include "table/call_checks.hpp"
 #include "table/gradient_update.hpp"
 #include "table/row_kernels.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 #include "table/row_loops.hpp"
 #include "table/row_values.hpp"
 #include "table/scratch_pool.hpp"

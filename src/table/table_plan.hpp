@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

@@ -32,7 +32,7 @@ SIDEWAYS = {("table", "tensor"), ("pmr", "tensor")}
 # interfaces are implemented beside the floors.
 FLOORS = {
     "manager": ["state", "store", "movement", "admission"],
-    "table": ["cache"],
+    "table": ["rows", "cache"],
     "memory": ["values", "heap", "system", "io", "windows", "tiers", "machine"],
 }
 POLICY_MAY = {"policy", "core"}

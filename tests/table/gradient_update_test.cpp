@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "table/row_groups.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
 
 using namespace tier;

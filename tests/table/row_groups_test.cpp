@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table/row_groups.hpp"
 #include "support/seed.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 #include <tier/memory/tiers.hpp>
 

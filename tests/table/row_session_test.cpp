@@ -5,7 +5,7 @@
 
 #include "table/cache/move_limits.hpp"
 #include "table/cache/slot_table.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 using namespace tier;
 using namespace tier::detail;

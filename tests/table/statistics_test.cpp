@@ -2,7 +2,7 @@
 /// \file  Statistics of tables, for one table and for all together.
 #include "rig.hpp"
 #include "support/seed.hpp"
-#include "table/row_set.hpp"
+#include "table/rows/row_set.hpp"
 
 #include <doctest/doctest.h>
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 using namespace tier;
 using namespace tier::test;

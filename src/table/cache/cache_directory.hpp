@@ -16,7 +16,7 @@
 #include "table/cache/slot_map.hpp"
 #include "table/cache/slot_table.hpp"
 #include "table/cache/use_log.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

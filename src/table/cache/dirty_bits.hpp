@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

@@ -3,7 +3,7 @@
 /// \file  How much a cache moves at once.
 #include <cstddef>
 
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

@@ -27,7 +27,7 @@
 #include "table/cache/row_store.hpp"
 #include "table/cache/slot_map.hpp"
 #include "table/cache/use_log.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

@@ -13,7 +13,7 @@
 
 #include "table/cache/move_limits.hpp"
 #include "table/cache/row_store.hpp"
-#include "table/row_set.hpp"
+#include "table/rows/row_set.hpp"
 
 namespace tier::detail {
 

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

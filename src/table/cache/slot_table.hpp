@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "table/cache/dirty_bits.hpp"
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "table/row_layout.hpp"
+#include "table/rows/row_layout.hpp"
 
 #include <tier/core/error.hpp>
 
