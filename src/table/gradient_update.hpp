@@ -12,8 +12,8 @@
 
 #include "table/row_arithmetic.hpp"
 #include "table/row_groups.hpp"
-#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

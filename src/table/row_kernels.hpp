@@ -11,8 +11,8 @@
 #include <span>
 
 #include "table/cache/slot_view.hpp"
-#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

@@ -13,8 +13,8 @@
 
 #include "table/row_groups.hpp"
 #include "table/row_kernels.hpp"
-#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
+#include "table/rows/row_layout.hpp"
 
 namespace tier::detail {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "table/row_groups.hpp"
-#include "table/rows/row_layout.hpp"
 #include "table/row_values.hpp"
+#include "table/rows/row_layout.hpp"
 
 using namespace tier;
 using namespace tier::detail;
