@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "manager/admission/gate.hpp"
@@ -29,7 +30,7 @@ struct Admitting : Floors {
   Hints hints{state, store, movement};
   PlaceFinder places{state, store, movement};
   Objects objects{state, store, movement, places};
-  Gate gate{state, store, movement, hints, places};
+  tier::Gate gate{state, store, movement, hints, places};
 
   Object& create(std::size_t size, std::string_view name) {
     MutexLock lock{mutex};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "manager/floors.hpp"
+#include "manager/movement/overlapping_slide.hpp"
 
 using namespace tier;
 using namespace tier::test;
