@@ -14,7 +14,7 @@ export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root} CCACHE_NOHASHDIR=${CCACHE_NOHASHD
 build_packages=(g++ cmake ninja-build ccache pkg-config git python3 libtbb-dev liburing-dev libnuma-dev libpmem-dev libmemkind-dev libdnnl-dev libcli11-dev
   nlohmann-json3-dev libfmt-dev libxxhash-dev zlib1g-dev libzstd-dev doctest-dev libbenchmark-dev libmimalloc-dev libjemalloc-dev libboost-dev
   gnuplot-nox)
-check_packages=(clang clang-format clang-tidy codespell python3-venv chromium groff-base zsh)
+check_packages=(clang clang-format clang-tidy codespell python3-venv chromium groff-base universal-ctags zsh)
 
 say() { printf '\n== %s\n' "$*"; }
 
