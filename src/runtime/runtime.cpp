@@ -53,6 +53,17 @@ auto read_variable(const char* name, F&& f) {
   }
 }
 
+/// Reads tiers for a program, whose data a simulated tier would lose: it has no bytes.
+std::vector<TierSpec> parse_tiers_with_bytes(std::string_view text) {
+  auto tiers = parse_tiers(text);
+  for (const auto& tier : tiers)
+    if (tier.kind == TierKind::Simulated)
+      throw ConfigError{"simulated:" + tier.model +
+                        " has addresses without memory, for replays; a program takes emulated:" + tier.model +
+                        ", whose bytes are in DRAM, or a real tier"};
+  return tiers;
+}
+
 /// Returns this machine with its measured rates; none if no file of measurements is given.
 std::optional<Machine> measured_machine(const std::string& file) {
   const auto environment = variable(measured_variable);
@@ -151,7 +162,7 @@ RuntimeOptions options_of_environment() {
   if (!tiers)
     throw ConfigError{std::string{tiers_variable} +
                       " is not set; it names the tiers, as dram:1GiB;file:/var/tmp:8GiB"};
-  options.tiers = read_variable(tiers_variable, [&] { return parse_tiers(*tiers); });
+  options.tiers = read_variable(tiers_variable, [&] { return parse_tiers_with_bytes(*tiers); });
   read_environment(options);
   return options;
 }
@@ -194,7 +205,7 @@ void Runtime::record(const std::string& path) {
 
 Runtime Runtime::from_spec(std::string_view tiers, std::string_view policy) {
   RuntimeOptions options;
-  options.tiers = parse_tiers(tiers);
+  options.tiers = parse_tiers_with_bytes(tiers);
   options.policy = policy;
   return Runtime{std::move(options)};
 }

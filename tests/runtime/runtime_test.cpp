@@ -213,6 +213,8 @@ TEST_CASE("the environment composes a runtime, and its mistakes name the variabl
   const auto wrong_tier = in_environment({{"TIER_TIERS", "dram:1MiB;tape:1MiB"}}, "wrong tier");
   CHECK(contains(wrong_tier.errors, "TIER_TIERS: "));
   CHECK(contains(wrong_tier.errors, "tape"));
+  const auto without_bytes = in_environment({{"TIER_TIERS", "dram:1MiB;simulated:nvme:1MiB"}}, "no bytes");
+  CHECK(contains(without_bytes.errors, "TIER_TIERS: simulated:nvme has addresses without memory"));
   const auto wrong_policy =
       in_environment({{"TIER_TIERS", "dram:1MiB"}, {"TIER_POLICY", "clock"}}, "wrong policy");
   CHECK(contains(wrong_policy.errors, "TIER_POLICY: "));

@@ -164,6 +164,12 @@ TEST_CASE(
                        doctest::Contains("of \"emulated:fast\""), tier::ConfigError);
   CHECK_THROWS_AS(static_cast<void>(sample::parse_slow("emulated:cxl:1MiB,emulated:cxl:1MiB", needed)),
                   tier::ConfigError);
+  // In a simulated tier the data would be lost.
+  for (const auto* const text : {"simulated:redl", "simulated:redl:2MiB"})
+    CHECK_THROWS_WITH_AS(static_cast<void>(sample::parse_slow(text, needed)),
+                         doctest::Contains("take emulated:redl"), tier::ConfigError);
+  CHECK_THROWS_WITH_AS(static_cast<void>(sample::parse_more("dram:1MiB;simulated:cxl:1MiB")),
+                       doctest::Contains("take emulated:cxl"), tier::ConfigError);
 }
 
 TEST_CASE("a run learns, and ends with the same bits each time") {
