@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <tier/runtime/runtime.hpp>
-#include <tier/scope/scope.hpp>
-#include <tier/tensor/tensor.hpp>
+#include <tier/tier.hpp>
 
 #include <cstdio>
 #include <vector>

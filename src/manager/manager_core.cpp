@@ -323,7 +323,7 @@ void ManagerCore::compact() {
   admission_.hints.drain();
   const CallInProgress call{state_, store_, movement_.compactor};
   for (TierIndex t = 0; t < store_.tiers.count(); ++t)
-    movement_.compactor.compact(t, Packing::Preferred, lock);
+    movement_.compactor.compact(t, Closeness::Preferred, lock);
 }
 
 void ManagerCore::quiesce() noexcept {

@@ -154,7 +154,7 @@ TEST_SUITE("manager") {
     floors.store.blocks.mark_dead(*blocks[2]);
     CHECK(floors.store.tiers[0].heap.largest_free().count == quarter);
     MutexLock lock{floors.mutex};
-    CHECK(floors.movement.compactor.compact(0, Packing::Preferred, lock));
+    CHECK(floors.movement.compactor.compact(0, Closeness::Preferred, lock));
     CHECK(floors.store.tiers[0].heap.largest_free().count == 2 * quarter);
     CHECK(all_are(*blocks[1], 'b'));
     CHECK(all_are(*blocks[3], 'd'));

@@ -102,13 +102,13 @@ bool BatchRooms::take_space() {
 
 bool BatchRooms::gather() {
   forget_report();
-  return gather(Packing::Preferred) || gather(Packing::Tight);
+  return gather(Closeness::Preferred) || gather(Closeness::Tight);
 }
 
-bool BatchRooms::gather(Packing packing) {
+bool BatchRooms::gather(Closeness closeness) {
   const auto alignment_of = [&](const Block& b) {
     const auto own = b.record->alignment;
-    return packing == Packing::Tight ? own : store_.tiers.preferred_alignment(0, b.size, own);
+    return closeness == Closeness::Tight ? own : store_.tiers.preferred_alignment(0, b.size, own);
   };
   Range range;
   for (const auto& e : entrants_) {

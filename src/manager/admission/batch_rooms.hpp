@@ -65,7 +65,7 @@ class BatchRooms {
 
   void leave_room_for_faults();
   [[nodiscard]] bool find_for(Entrant& e);
-  [[nodiscard]] bool gather(Packing packing);
+  [[nodiscard]] bool gather(Closeness closeness);
 
   State& state_;
   Store& store_;

@@ -112,7 +112,7 @@ bool PlaceFinder::leave_room_for_faults(std::uint64_t sum, std::uint64_t largest
     if (std::exchange(compacted, true)) throw_out_of_memory(store_.tiers, sum, name, cause, NoRoom::IsKept);
     for (TierIndex t = 0; t < store_.tiers.count(); ++t)
       if (store_.reserve.lacks_spare(store_.tiers[t]))
-        movement_.compactor.compact(t, Packing::Preferred, lock);
+        movement_.compactor.compact(t, Closeness::Preferred, lock);
   }
   return compacted || asked;
 }

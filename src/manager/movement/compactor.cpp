@@ -10,7 +10,7 @@
 
 namespace tier {
 
-bool Compactor::compact(TierIndex t, Packing packing, MutexLock& lock) {
+bool Compactor::compact(TierIndex t, Closeness closeness, MutexLock& lock) {
   const FaultReserve::UsesSpares uses{store_.reserve};
   store_.windows.drop_all();
   stop_sliding(t, {}, lock);
@@ -28,7 +28,7 @@ bool Compactor::compact(TierIndex t, Packing packing, MutexLock& lock) {
     const auto before = reached;
     if (region != nullptr && region->block != nullptr && region->block->record->primary() == region)
       reached = region->block->id;
-    if (slide(t, hole, before, packing, lock))
+    if (slide(t, hole, before, closeness, lock))
       moved = true;
     else
       from = offset + 1;
@@ -55,7 +55,8 @@ Region* Compactor::room_aside(const Block& b, TierIndex t) noexcept {
 /// Moves the block behind a hole into it.   \pre  something is behind it
 /// \param before  a block in front of the hole, if any
 /// \return  true if something moved
-bool Compactor::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing, MutexLock& lock) {
+bool Compactor::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Closeness closeness,
+                      MutexLock& lock) {
   auto& heap = store_.tiers[t].heap;
   const auto behind = heap.next(hole);
   auto* region = static_cast<Region*>(heap.owner(behind));
@@ -68,7 +69,7 @@ bool Compactor::slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packin
     return true;
   }
   auto alignment = store_.tiers.preferred_alignment(t, b.size, b.record->alignment);
-  if (packing == Packing::Tight && round_up(heap.offset(hole), alignment) >= heap.offset(behind))
+  if (closeness == Closeness::Tight && round_up(heap.offset(hole), alignment) >= heap.offset(behind))
     alignment = b.record->alignment;
   const auto target = round_up(heap.offset(hole), alignment);
   if (target >= heap.offset(behind)) return false;

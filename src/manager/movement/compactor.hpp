@@ -15,7 +15,7 @@
 namespace tier {
 
 /// How closely blocks are packed: at the alignment that huge pages prefer, or at their own.
-enum class Packing { Preferred, Tight };
+enum class Closeness { Preferred, Tight };
 
 /// Brings free room together. At once, it slides all blocks of a tier towards its beginning. In the background, when nothing
 /// is under way, it makes only the room that a request has lacked although as much was free: the largest block of the run that
@@ -29,7 +29,7 @@ class Compactor {
   Compactor& operator=(const Compactor&) = delete;
 
   /// Moves blocks towards the start of a tier until nothing more can move.   \return  true if something moved
-  bool compact(TierIndex t, Packing packing, MutexLock& lock);
+  bool compact(TierIndex t, Closeness closeness, MutexLock& lock);
 
   // --- in the background ----------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class Compactor {
 
   [[nodiscard]] RegionHeap::Slot resume(TierIndex t, BlockId reached) const noexcept;
   [[nodiscard]] Region* room_aside(const Block& b, TierIndex t) noexcept;
-  bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Packing packing, MutexLock& lock);
+  bool slide(TierIndex t, RegionHeap::Slot hole, BlockId before, Closeness closeness, MutexLock& lock);
   bool slide_by_way_of(Region* aside, Block& b, std::uint64_t target, std::size_t alignment, BlockId before,
                        MutexLock& lock);
   bool slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t target, std::size_t alignment,

@@ -14,7 +14,7 @@ namespace tier {
 /// may take or pin what a step has freed: each such loss is their progress, and another step follows.
 class Evictor::Search {
  public:
-  Search(Evictor& evictor, TierIndex t, const Range& range, BlockId for_block, Packing packing,
+  Search(Evictor& evictor, TierIndex t, const Range& range, BlockId for_block, Closeness closeness,
          RoomReport& report, MutexLock& lock) noexcept
       : evictor_{evictor},
         state_{evictor.state_},
@@ -22,7 +22,7 @@ class Evictor::Search {
         tier_{t},
         range_{range},
         for_block_{for_block},
-        packing_{packing},
+        closeness_{closeness},
         report_{report},
         lock_{lock} {}
 
@@ -68,7 +68,7 @@ class Evictor::Search {
   const TierIndex tier_;
   const Range range_;
   const BlockId for_block_;
-  const Packing packing_;
+  const Closeness closeness_;
   RoomReport& report_;
   MutexLock& lock_;
   RoomBelow below_;
@@ -176,7 +176,7 @@ bool Evictor::Search::compacts_once() {
   if (std::exchange(has_compacted_, true)) return false;
   report_.unlocked = true;
   const auto began = state_.timeline.now_ns();
-  const bool moved = evictor_.compactor_.compact(tier_, packing_, lock_);
+  const bool moved = evictor_.compactor_.compact(tier_, closeness_, lock_);
   if (moved) state_.counters.count_wait({}, began, StallCause::Room);
   return moved;
 }
@@ -197,9 +197,9 @@ Region* Evictor::make_room(TierIndex t, const Range& range, BlockId for_block, R
                            MutexLock& lock) {
   auto preferred = range;
   preferred.alignment = store_.tiers.preferred_alignment(t, range.size, range.alignment);
-  Region* const region = Search{*this, t, preferred, for_block, Packing::Preferred, report, lock}.run();
+  Region* const region = Search{*this, t, preferred, for_block, Closeness::Preferred, report, lock}.run();
   if (region != nullptr || report.broken || !store_.tiers.moves_pages(t)) return region;
-  return Search{*this, t, range, for_block, Packing::Tight, report, lock}.run();
+  return Search{*this, t, range, for_block, Closeness::Tight, report, lock}.run();
 }
 
 Region* Evictor::make_room_for(const Block& b, TierIndex t, RoomReport& report, MutexLock& lock) {
