@@ -32,7 +32,7 @@
 #include <vector>
 
 TEST_CASE("one header is enough for a first program") {
-  tier::Runtime runtime{"dram:8MiB"};
+  auto runtime = tier::Runtime::from_spec("dram:8MiB", "lru");
   tier::Tensor<float> x{runtime, tier::Shape{1024}};
   {
     tier::WriteScope out{tier::overwrites(x)};
