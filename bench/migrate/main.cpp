@@ -29,10 +29,13 @@ struct Options {
 };
 
 void add_options(CLI::App& app, Options& o) {
-  app.add_option("--from", o.from, "The node where objects are at first [the first that has CPUs]");
-  app.add_option("--to", o.to, "The node they are moved to [of the others the slowest]");
-  app.add_option("--sizes", o.sizes, "Of the objects, whole pages")->delimiter(',')->capture_default_str();
-  app.add_option("--pages", o.pages, "Small ones, transparent huge ones (for objects from 2 MiB up), or both")
+  app.add_option("--from", o.from, "Node where the objects lie first [the first that has CPUs]");
+  app.add_option("--to", o.to, "Node that they are moved to [the slowest of the others]");
+  app.add_option("--sizes", o.sizes, "Sizes of the objects, in whole pages")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--pages", o.pages,
+                 "Pages of the objects: small, transparent huge (for objects from 2 MiB up), or both")
       ->delimiter(',')
       ->check(CLI::IsMember({"small", "huge"}))
       ->capture_default_str();

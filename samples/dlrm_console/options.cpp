@@ -63,7 +63,7 @@ void add_model_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_option("--rate", o.rate,
                  fmt::format("Learning rate [sgd: {}, adagrad: {}]", sgd_rate, adagrad_rate));
-  app.add_option("--seed", o.seed, "Of weights and generated data")->capture_default_str();
+  app.add_option("--seed", o.seed, "Seed of the weights and the generated data")->capture_default_str();
   app.add_option("--threads", o.threads, "Threads that compute; 0: one for each core")->capture_default_str();
   app.add_flag("--deterministic", o.deterministic,
                "The same bits on any machine of one kind: two threads unless --threads says otherwise");
@@ -83,7 +83,7 @@ void add_memory_options(CLI::App& app, Options& o) {
                  "NAME or NAME:option=value,...; of tables too, where there is a row policy of that name")
       ->capture_default_str();
   app.add_option("--row-policy", o.row_policy,
-                 fmt::format("Of tables alone: {} [--policy's namesake, else {}]",
+                 fmt::format("Policy of the tables' row caches: {} [the one of --policy's name, else {}]",
                              fmt::join(tier::row_policy_names(), ", "), default_row_policy));
   app.add_option("--slots", o.slots, "Rows of each table that fast memory holds, instead of --fast");
   app.add_flag("--compare", o.compare,
@@ -99,11 +99,11 @@ void add_run_options(CLI::App& app, Options& o) {
       "Run plain, and tiered, lru, first_touch and os_paging at 5, 10, 20, 50 and 100 % fast memory");
   app.add_option("--plot", o.plot, "With --sweep: writes NAME.svg and NAME.png, drawn by gnuplot")
       ->capture_default_str();
-  app.add_option("--run", o.run, "One run, by its name")->check(CLI::IsMember(run_names()))->take_last();
+  app.add_option("--run", o.run, "Make only this run")->check(CLI::IsMember(run_names()))->take_last();
   app.add_option("--paging-folder", o.paging_folder,
-                 "Where os_paging has its tables [the slow tier's folder, else /var/tmp]");
+                 "Folder of os_paging's tables [the slow tier's folder, else /var/tmp]");
   app.add_option("--paging-seconds", o.paging_seconds,
-                 "That each variant of os_paging learns at most, and is then not tested; 0: to its end")
+                 "Samples that each variant of os_paging learns at most, without a test after; 0: all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--limited", o.limited, "Runs in two tiers get the memory limit of os_paging too");

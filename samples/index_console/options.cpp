@@ -22,15 +22,17 @@ void add_work_options(CLI::App& app, Options& o) {
                  "without it text is generated "
                  "from --seed");
   app.add_option("--documents", o.documents,
-                 "Of about 200 words each: the text's own, then sentences of it in new combinations")
+                 "How many documents of about 200 words are indexed: the text's own, then sentences of it in "
+                 "new combinations")
       ->capture_default_str();
-  app.add_option("--queries", o.queries, "How many are answered")->capture_default_str();
-  app.add_option("--skew", o.skew, "Of the words asked for: a Zipf exponent, or uniform")
+  app.add_option("--queries", o.queries, "How many queries are answered")->capture_default_str();
+  app.add_option("--skew", o.skew, "Skew of the words asked for: a Zipf exponent, or uniform")
       ->capture_default_str();
   app.add_option("--batch", o.batch, "Queries that are looked up together, and share a scope")
       ->capture_default_str();
   app.add_flag("--prefetch", o.prefetch, "Run scopes: prefetch the lists of the next batch too");
-  app.add_option("--seed", o.seed, "Of generated text, documents and queries")->capture_default_str();
+  app.add_option("--seed", o.seed, "Seed of the generated text, documents and queries")
+      ->capture_default_str();
 }
 
 void add_memory_options(CLI::App& app, Options& o) {
@@ -40,28 +42,30 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--slow", o.slow, sample::slow_help);
   app.add_option("--policy", o.policy, "NAME or NAME:option=value,...")->capture_default_str();
   app.add_option("--windows", o.windows,
-                 "Whether the program serves its page faults or the system does: full or "
-                 "restricted [full where the system permits it]")
+                 "Who serves page faults: the program (full) or the system ("
+                 "restricted) [full where the system permits it]")
       ->check(CLI::IsMember({"full", "restricted"}));
   app.add_option("--paging-folder", o.paging_folder,
-                 "Where os_paging has its file [the slow tier's folder, else /var/tmp]");
+                 "Folder of os_paging's file [the slow tier's folder, else /var/tmp]");
   app.add_option("--paging-seconds", o.paging_seconds,
-                 "That each variant of os_paging may take before it is given up; 0: any time")
+                 "Seconds that each variant of os_paging may take before it is given up; 0: no limit")
       ->capture_default_str();
 }
 
 // If the program calls itself, it appends options to those it was given: the last one counts.
 void add_run_options(CLI::App& app, Options& o) {
-  app.add_option("--runs", o.runs, "Which to make, of std,scopes,no_scopes,os_paging; std is always one")
+  app.add_option("--runs", o.runs, "Runs to make, of std,scopes,no_scopes,os_paging; std is always made")
       ->delimiter(',')
       ->check(CLI::IsMember({"std", "scopes", "no_scopes", "os_paging"}))
       ->capture_default_str();
-  app.add_option("--repeat", o.repeat, "How often, in turns; the median by queries/s counts")
+  app.add_option("--repeat", o.repeat, "How often each run is made, in turns; the median by queries/s counts")
       ->capture_default_str();
   app.add_option("--json", o.json, "Write the results to this file; - is stdout, without the table")
       ->take_last();
-  app.add_option("--run", o.run, "One run, in this process")->check(CLI::IsMember(run_names()))->take_last();
-  app.add_option("--peak", o.peak, "With --run: of the containers in the run std")
+  app.add_option("--run", o.run, "Make only this run, in this process")
+      ->check(CLI::IsMember(run_names()))
+      ->take_last();
+  app.add_option("--peak", o.peak, "With --run: bytes of the containers in the run std")
       ->take_last()
       ->capture_default_str();
   app.add_flag("--empty", o.empty, "Index and ask nothing: shows what the program needs besides");

@@ -166,7 +166,7 @@ int main(int argc, char** argv) try {
   Options options;
   CLI::App app{"Relocates a hash table (std::pmr::unordered_map) to the slow tier and back.",
                "tier-relocate"};
-  app.add_option("--size", options.size, "Of the table")->capture_default_str();
+  app.add_option("--size", options.size, "Size of the table")->capture_default_str();
   app.add_option("--slow", options.slow, sample::slow_help);
   if (!sample::parse(app, {argv + 1, argv + argc}, std::cout)) return sample::end_with(0);
   return sample::end_with(run(options));

@@ -32,13 +32,13 @@ void add_network_options(CLI::App& app, Options& o) {
   app.add_option("--batch", o.batch, "Images or sequences in a batch")->capture_default_str();
   app.add_option("--image", o.image, "Pixels in height and width that images are enlarged to; 0: as they are")
       ->capture_default_str();
-  app.add_option("--growth", o.growth, "Of a DenseNet: channels of each layer")->capture_default_str();
+  app.add_option("--growth", o.growth, "Channels of each layer of a DenseNet")->capture_default_str();
   app.add_option("--steps", o.steps,
-                 "Of text: characters in a sequence, the longest where they vary [the network's usual]");
+                 "Characters in a sequence of text; the longest if they vary [the network's usual]");
   app.add_option("--width", o.width,
-                 "Of an LSTM or a Transformer: values for each character [the network's usual]");
+                 "Values for each character in an LSTM or a Transformer [the network's usual]");
   app.add_option("--steps-at-once", o.steps_at_once,
-                 "Of an LSTM: characters that one kernel takes, so that less is used at once; 0: all")
+                 "Characters that one kernel of an LSTM takes, so that less memory is used at once; 0: all")
       ->capture_default_str();
 }
 
@@ -46,10 +46,11 @@ void add_learning_options(CLI::App& app, Options& o) {
   app.add_option("--optimizer", o.optimizer, "sgd (with momentum) or adam [images: sgd, text: adam]")
       ->check(CLI::IsMember({"sgd", "adam"}));
   app.add_option("--rate", o.rate, "Highest learning rate [the network's usual]");
-  app.add_option("--decay", o.decay, "Of weights")->capture_default_str();
+  app.add_option("--decay", o.decay, "Weight decay")->capture_default_str();
   app.add_option("--iterations", o.iterations, "Batches to learn, instead of --epochs")->take_last();
   app.add_option("--epochs", o.epochs, "Times the data is learned from")->capture_default_str();
-  app.add_option("--seed", o.seed, "Of weights, order and generated data")->capture_default_str();
+  app.add_option("--seed", o.seed, "Seed of the weights, the order and the generated data")
+      ->capture_default_str();
   app.add_option("--threads", o.threads, "Threads that compute; 0: one for each core")->capture_default_str();
 }
 
@@ -86,8 +87,8 @@ void add_memory_options(CLI::App& app, Options& o) {
          "Iterations of each run before the first, so that none pays what only a first run does; what they "
          "learn and take is forgotten [2, and none with --short]")
       ->check(CLI::Range(0U, 1000U));
-  app.add_flag("--short", o.brief, "No test, and one iteration without --iterations");
-  app.add_flag("--compare", o.compare, "All runs, in one table");
+  app.add_flag("--short", o.brief, "Skip the test, and run one iteration unless --iterations is given");
+  app.add_flag("--compare", o.compare, "Make all runs, and print them in one table");
   app.add_flag("--sweep", o.sweep,
                "plain, all_slow, and async, sync and first_touch at 100 % fast memory down to 5 %, as a "
                "table and a plot");
@@ -102,12 +103,12 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_flag("--layers", o.layers, "Also what each layer of each run takes; that costs time");
   app.add_flag(
       "--check-values", o.check_values,
-      "End a run at the first value that is no finite number, and count subnormal ones; that costs time");
-  app.add_option("--run", o.run, "One run, by its name [plain, and async or sync]")
+      "End a run at the first value that is not finite, and count subnormal values; this takes time");
+  app.add_option("--run", o.run, "Make only this run [plain, and async or sync]")
       ->check(CLI::IsMember(run_names()))
       ->take_last();
   app.add_option("--paging-folder", o.paging_folder,
-                 "Of os_paging: where its files are [the folder of --slow, else /var/tmp]");
+                 "Folder of os_paging's files [the folder of --slow, else /var/tmp]");
   app.add_option("--json", o.json, "Write the results to this file; - is stdout, without the table")
       ->take_last();
 }

@@ -183,8 +183,9 @@ void run(const CLI::App& app, const Arguments& arguments) {
 void add_man(CLI::App& app) {
   auto* const command = app.add_subcommand("man", "The manual pages of tier and of its commands");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("COMMAND", arguments->command, "Of this one; default: of tier itself");
-  command->add_option("--into", arguments->folder, "Write all of them to this folder")->type_name("FOLDER");
+  command->add_option("COMMAND", arguments->command,
+                      "The command whose page is printed; default: tier itself");
+  command->add_option("--into", arguments->folder, "Write all pages to this folder")->type_name("FOLDER");
   command->footer(
       "What --help says, as roff. An installed tier has them where man looks. Example:\n"
       "  tier man replay | man -l -");

@@ -292,10 +292,9 @@ void add_replay(CLI::App& app) {
       ->allow_extra_args(false)
       ->capture_default_str();
   command
-      ->add_option(
-          "--mode", arguments->mode,
-          "Of CachedArrays, for those policies that are hint_aware; or 2LM_0, 2LM_M: fast memory as a "
-          "cache in hardware, without or with early freeing, instead of policies")
+      ->add_option("--mode", arguments->mode,
+                   "CachedArrays' mode of hint_aware policies; or 2LM_0, 2LM_M: fast memory as a "
+                   "cache in hardware, without or with early freeing, instead of policies")
       ->check(CLI::IsMember({"0", "L", "LM", "LMP", "2LM_0", "2LM_M"}));
   command
       ->add_option("--machine", arguments->machine,
@@ -305,7 +304,7 @@ void add_replay(CLI::App& app) {
       ->type_name("NAME|FILE");
   command
       ->add_option("--iterations", arguments->iterations,
-                   "Of the whole trace; of several the first is not counted")
+                   "How often the whole trace is replayed; with several, the first is not counted")
       ->check(CLI::PositiveNumber)
       ->default_str("2");
   command->add_flag("--async", arguments->asynchronous, "With copies in the background");

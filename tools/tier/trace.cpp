@@ -57,7 +57,7 @@ void convert(const Arguments& arguments) {
 
 void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
   auto* const command =
-      trace.add_subcommand("check", "Whether a trace keeps every rule, and what it has in all");
+      trace.add_subcommand("check", "Checks whether a trace keeps every rule, and prints what it contains");
   add_trace_input(*command, arguments->in, "TRACE");
   command->footer(
       "Says tensors, kernels, iterations, events and the most bytes alive at once; or what is wrong, with "
@@ -71,10 +71,10 @@ void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
       trace.add_subcommand("convert", "Writes a trace as text in its canonical form or as binary, or packed");
   add_trace_input(*command, arguments->in, "IN");
   command
-      ->add_option(
-          "OUT", arguments->out,
-          "Where to: packed by gzip or zstd if the name ends in .gz or .zst, binary if it ends in .tt before "
-          "that. Written as a whole or not at all; - is stdout")
+      ->add_option("OUT", arguments->out,
+                   "The file to write: packed by gzip or zstd if its name ends in .gz or .zst, binary if it "
+                   "ends in .tt before "
+                   "that. Written as a whole or not at all; - is stdout")
       ->required()
       ->type_name("FILE");
   const std::map<std::string, trace::Form> forms{{"text", trace::Form::Text},

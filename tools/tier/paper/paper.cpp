@@ -127,14 +127,14 @@ void add_paper(CLI::App& app) {
       ->check(CLI::IsMember({"cachedarrays", "autotm", "redl"}));
   command
       ->add_option("--network", arguments->network,
-                   "Of CachedArrays' three large networks this one alone, as vgg416")
+                   "Replay only this one of CachedArrays' three large networks, as vgg416")
       ->type_name("NAME");
   command
       ->add_option("--json", arguments->json, "Also as JSON, to this file; - is stdout, without the tables")
       ->type_name("FILE");
   command
       ->add_option("--figures", arguments->figures,
-                   "Draws the figures by gnuplot, as SVG and PNG, in this folder")
+                   "Draw the figures with gnuplot, as SVG and PNG, into this folder")
       ->type_name("FOLDER");
   command->footer(
       "Examples:\n  tier paper\n  tier paper cachedarrays --network resnet200\n"

@@ -373,7 +373,7 @@ void add_plan(CLI::App& app) {
   command
       ->add_option_function<std::string>(
           "--budget", [arguments](const std::string& text) { arguments->budget = parse_budget(text); },
-          "The slow-down that is bearable, against all in fast memory")
+          "Maximum acceptable slow-down, relative to everything in fast memory")
       ->default_str("10%");
   arguments->policies = {"hint_aware"};
   command
@@ -397,7 +397,7 @@ void add_plan(CLI::App& app) {
       ->type_name("SIZE");
   command
       ->add_option("--iterations", arguments->iterations,
-                   "Of the whole trace; of several the first is not counted")
+                   "How often the whole trace is replayed; with several, the first is not counted")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
@@ -407,12 +407,13 @@ void add_plan(CLI::App& app) {
           "given several times")
       ->allow_extra_args(false)
       ->type_name("SIZE");
-  command->add_option("--points", arguments->points, "Of the curve")
+  command->add_option("--points", arguments->points, "How many points the curve has")
       ->check(CLI::Range(2U, 200U))
       ->capture_default_str();
   command
       ->add_option("--price", arguments->prices,
-                   "Of a GB, as dram=16.61; for the cheapest configuration; may be given several times")
+                   "Price of a GB of a device, as dram=16.61, to find the cheapest configuration; may be "
+                   "given several times")
       ->allow_extra_args(false);
   command->add_option("--csv", arguments->csv, "The curves, to this file; - is stdout, without the tables")
       ->type_name("FILE");

@@ -87,7 +87,7 @@ void add_probe(CLI::App& app) {
       ->add_option("-o,--output", arguments->out,
                    "Write the machine to FILE, for --machine; - is stdout, without the table")
       ->type_name("FILE");
-  command->add_option("--name", arguments->name, "Of the machine")->capture_default_str();
+  command->add_option("--name", arguments->name, "Name of the machine")->capture_default_str();
   command->footer(
       "Says how long it will take, some seconds for each tier; the machine is to do nothing else. Files "
       "behind the page "

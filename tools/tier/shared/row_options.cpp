@@ -30,7 +30,8 @@ std::unique_ptr<RowPolicy> make(const std::string& name, std::vector<RowId> futu
 
 void add_row_options(CLI::App& command, RowOptions& options) {
   command
-      .add_option("--row-policy", options.policy, "Of tables' rows [--policy's namesake, else hint_aware]")
+      .add_option("--row-policy", options.policy,
+                  "Policy of the tables' row caches [the one of --policy's name, else hint_aware]")
       ->check(CLI::IsMember(names()));
   command
       .add_option("--lookahead", options.lookahead,
