@@ -12,7 +12,7 @@
 
 #include "click_logs/generated_log.hpp"
 #include "common/access_skew.hpp"
-#include "common/testing/data_folder.hpp"
+#include "common/tests/data_folder.hpp"
 
 using namespace dlrm;
 using namespace sample;

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "common/testing/data_folder.hpp"
+#include "common/tests/data_folder.hpp"
 
 using namespace tier;
 using namespace tier::literals;

@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "click_logs/tests/temporary_folder.hpp"
-#include "common/testing/data_folder.hpp"
+#include "common/tests/data_folder.hpp"
 #include "dlrm/runs.hpp"
 #include "dlrm_model/plain_memory.hpp"
 #include "dlrm_model/tiered_memory.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <set>
 
-#include "common/testing/data_folder.hpp"
+#include "common/tests/data_folder.hpp"
 #include "support/fuzz.hpp"
 #include "support/temporary_directory.hpp"
 #include "trainer/data/images.hpp"

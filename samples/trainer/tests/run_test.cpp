@@ -10,7 +10,7 @@
 #include <set>
 
 #include "cases.hpp"
-#include "common/testing/data_folder.hpp"
+#include "common/tests/data_folder.hpp"
 #include "networks/networks.hpp"
 #include "support/temporary_directory.hpp"
 #include "trainer/data/images.hpp"
