@@ -25,6 +25,10 @@ class RegionStore {
   RegionStore(State& state, TierSet& tiers) noexcept : state_{state}, tiers_{tiers} {}
   RegionStore(const RegionStore&) = delete;
   RegionStore& operator=(const RegionStore&) = delete;
+  /// \pre  no block is used any more
+  ~RegionStore() {
+    for (auto& tier : tiers_) tier.secondaries.clear();
+  }
 
   /// Takes free room, if possible at the alignment that huge pages prefer.
   /// \return  null if there is none; `cause` is set if the system refused space or memory

@@ -57,10 +57,7 @@ TierSet::TierSet(const State& state, std::vector<std::unique_ptr<Tier>> tiers) {
 }
 
 TierSet::~TierSet() {
-  for (auto& tier : tiers_) {
-    tier.ranked.clear();
-    tier.secondaries.clear();
-  }
+  for (auto& tier : tiers_) tier.ranked.clear();
 }
 
 const TierState& TierSet::largest_addressable() const noexcept {
