@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Reads a trace from the blocks of the binary form.
+#include "trace/binary_reader.hpp"
+
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
+#include "core/broken_rule.hpp"
+#include "core/unpacked.hpp"
 #include "trace/binary_form.hpp"
 #include "trace/binary_records.hpp"
 #include "trace/characters.hpp"
+#include "trace/recording_reader.hpp"
 #include "trace/rules.hpp"
 #include "trace/stream_bytes.hpp"
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Makes a trace of a recording: objects become tensors, one for each of their lives.
+#include "trace/recorded_trace.hpp"
+
+#include <tier/manager/observer.hpp>
 #include <tier/trace/binary.hpp>
 #include <tier/trace/summary.hpp>
 #include <tier/trace/tables.hpp>
@@ -15,7 +17,6 @@
 
 #include "core/broken_rule.hpp"
 #include "trace/characters.hpp"
-#include "trace/recorded_events.hpp"
 
 namespace tier::trace {
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Reads a trace from the lines of the text form.
+#include "trace/text_reader.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <istream>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "core/broken_rule.hpp"
+#include "core/unpacked.hpp"
 #include "trace/characters.hpp"
 #include "trace/fields.hpp"
 #include "trace/lines.hpp"
