@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "copy/copy_kernels.hpp"
 
-#include <tier/copy/copy_engine.hpp>
+#include <tier/copy/copy.hpp>
 #include <tier/copy/parallel_for.hpp>
 
 #include <algorithm>

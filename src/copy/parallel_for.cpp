@@ -1,53 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Only this file includes TBB. libtbb is not instrumented for ThreadSanitizer, so this file is not either; arena.cpp
-// announces the orderings.
+#include "copy/sanitizer.hpp"
 #include "copy/workers.hpp"
 
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
+#include <tier/copy/parallel_for.hpp>
 
 #include <algorithm>
 #include <atomic>
 
-namespace tier {
+#include "core/cpus.hpp"
 
+namespace tier {
 namespace {
 
-// TBB starts no more threads than its limit, and warns on stderr if an arena asks for more.
-int available(unsigned threads) noexcept {
-  const auto limit = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-  return static_cast<int>(std::min<std::size_t>(threads, limit));
-}
+/// A loop that several threads take indices from. A late thread finds none left, so the caller never depends on the arrival
+/// of a worker.
+struct Loop {
+  std::size_t n;
+  std::size_t grain;
+  FunctionRef<void(std::size_t)> body;
+  std::atomic<std::size_t> next{0};
+
+  void take() noexcept {
+    for (;;) {
+      const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= n) return;
+      for (std::size_t i = begin; i < std::min(begin + grain, n); ++i) body(i);
+    }
+  }
+
+  // TBB orders the caller's call before this and its return after this; ThreadSanitizer must be told.
+  static void take_announced(void* loop) noexcept {
+    detail::announce_acquire(loop);
+    static_cast<Loop*>(loop)->take();
+    detail::announce_release(loop);
+  }
+};
+
+// Average number of grains that a thread takes: enough to balance unequal bodies, few enough to limit contention on the
+// counter. A guess; loops that care pass their own chunks.
+constexpr std::size_t grains_per_thread = 16;
 
 }  // namespace
 
-struct Arena::Workers::Impl {
-  // One slot for each caller that may be inside beside the workers: TBB would make a caller without a slot wait until
-  // another thread runs its loop.
-  explicit Impl(unsigned threads)
-      : slots{available(threads)}, arena{2 * slots - 1, static_cast<unsigned>(slots)} {}
+Arena::Arena(unsigned threads)
+    : threads_{threads != 0 ? detail::checked_threads(threads, "threads for copies and tables")
+                            : detail::usable_cpus()},
+      workers_{threads_ > 1 ? std::make_unique<Workers>(threads_) : nullptr} {}
 
-  const int slots;
-  tbb::task_arena arena;
-  std::atomic<int> callers{0};
-};
+Arena::~Arena() = default;
 
-Arena::Workers::Workers(unsigned threads) : impl_{std::make_unique<Impl>(threads)} {}
-Arena::Workers::~Workers() = default;
+void Arena::forget_workers() noexcept {
+  threads_ = 1;
+  static_cast<void>(workers_.release());
+}
 
-void Arena::Workers::help(unsigned times, Work work, void* context) noexcept {
-  if (impl_->callers.fetch_add(1, std::memory_order_relaxed) < impl_->slots) {
-    impl_->arena.execute([&] {
-      tbb::this_task_arena::isolate([&] {
-        tbb::parallel_for(
-            0U, times, [=](unsigned) { work(context); }, tbb::simple_partitioner{});
-      });
-    });
-  } else {
-    work(context);
+void Arena::parallel_for(std::size_t n, FunctionRef<void(std::size_t)> body) noexcept {
+  Loop loop{n, std::max<std::size_t>(1, n / (threads_ * grains_per_thread)), body};
+  if (workers_ == nullptr || n < 2) {
+    loop.take();
+    return;
   }
-  impl_->callers.fetch_sub(1, std::memory_order_relaxed);
+  detail::announce_release(&loop);
+  workers_->help(static_cast<unsigned>(std::min<std::size_t>(threads_, n)), &Loop::take_announced, &loop);
+  detail::announce_acquire(&loop);
 }
 
 }  // namespace tier

@@ -2,7 +2,6 @@
 #pragma once
 /// \file  A source of bytes: a stream, a file, or a source that decompresses another one.
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +19,5 @@ class ByteSource {
   /// \throws  `TierError` if the system cannot read, `BrokenRule` if compressed bytes are damaged or truncated
   [[nodiscard]] virtual std::size_t read(std::span<char> to) = 0;
 };
-
-/// Returns a source that decompresses gzip and zstd, recognised by the first bytes, and passes other bytes through.
-/// \param packed  outlives the returned source
-[[nodiscard]] std::unique_ptr<ByteSource> unpacked(ByteSource& packed);
 
 }  // namespace tier

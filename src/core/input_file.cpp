@@ -7,6 +7,7 @@
 
 #include "core/broken_rule.hpp"
 #include "core/file_source.hpp"
+#include "core/unpacked.hpp"
 
 namespace tier {
 namespace {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/unpacked.hpp"
+
 #include <zlib.h>
 
+#include <algorithm>
 #include <new>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "core/broken_rule.hpp"
-#include "core/byte_source.hpp"
 #include "core/raw_input.hpp"
 #include "core/zstd.hpp"
 

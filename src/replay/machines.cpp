@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  The machines that are known without measuring: the papers' and today's.
 #include <tier/replay/machine.hpp>
+#include <tier/replay/machines.hpp>
 
-#include <array>
 #include <utility>
 
 namespace tier::replay {
@@ -187,7 +186,72 @@ Machine h200(std::string name, Device host) {
           .slow_downs = {}};
 }
 
-std::vector<Machine> all_machines() {
+Machine cachedarrays() {
+  return {.name = "cachedarrays",
+          .source =
+              "CachedArrays: a Xeon 8276L of 28 cores, 6 channels of DDR4-2933; clock under "
+              "AVX-512, and what one thread for copies takes of the cores: our choice; kernels' "
+              "passes over memory fitted to its published traffic",
+          .cores = 28,
+          .operations = 28 * avx512_core(2.0),
+          .lost_to_mover = 1.0 / 28,
+          .devices = {ddr4(140.8 * GB), optane()},
+          .ops = cachedarrays_ops(),
+          .slow_downs = optane_slow_downs()};
+}
+
+Machine autotm() {
+  return {.name = "autotm",
+          .source =
+              "AutoTM: a Xeon of 24 cores, 6 channels of DDR4-2666; clock under AVX-512, "
+              "kernels' efficiency, and what one thread for copies takes of the cores: our choice",
+          .cores = 24,
+          .operations = 24 * avx512_core(2.0),
+          .lost_to_mover = 1.0 / 24,
+          .devices = {ddr4(128 * GB), optane()},
+          .ops = cpu_ops(),
+          .slow_downs = optane_slow_downs()};
+}
+
+Machine redl() {
+  auto fast = ddr4(34 * GB / 0.7);
+  fast.source = "ReDL: 34 GB/s, 90 ns; one thread at 12 GB/s, parallelism: our choice";
+  auto slow = fast;
+  slow.name = "redl";
+  slow.source = "ReDL: 19 GB/s, 200 ns; one thread at 12 GB/s, parallelism: our choice";
+  slow.read = slow.store = slow.copy_read = slow.copy_write = 19 * GB;
+  slow.latency = nanoseconds{200};
+  return {.name = "redl",
+          .source = "ReDL: memory rates; cores, clock, kernels' efficiency: our choice",
+          .cores = 16,
+          .operations = 16 * avx512_core(1.5),
+          .lost_to_mover = 1.0 / 16,
+          .devices = {std::move(fast), std::move(slow)},
+          .ops = cpu_ops(),
+          .slow_downs = {}};
+}
+
+Machine server() {
+  auto nvme4 =
+      nvme("nvme4",
+           "Samsung PM9A3, U.2, as announced: 6.5 GB/s read and 3.5 written; 70 us, parallelism: our choice",
+           6.5 * GB, 3.5 * GB);
+  auto nvme5 = nvme(
+      "nvme5", "Samsung PM1743, as announced: 13 GB/s read and 6.6 written; 70 us, parallelism: our choice",
+      13 * GB, 6.6 * GB);
+  return {.name = "server",
+          .source =
+              "a socket of DDR5, CXL 2.0 and NVMe; 48 cores, clock under AVX-512, kernels' "
+              "efficiency: our choice",
+          .cores = 48,
+          .operations = 48 * avx512_core(2.2),
+          .lost_to_mover = 1.0 / 48,
+          .devices = {ddr5(), cxl(), std::move(nvme4), std::move(nvme5)},
+          .ops = cpu_ops(),
+          .slow_downs = {}};
+}
+
+Machine xeon_max() {
   auto hbm = ddr5();
   hbm.name = "hbm";
   hbm.source =
@@ -196,76 +260,30 @@ std::vector<Machine> all_machines() {
   // No measured latency could be read at its source; it is likely to be above DDR5's. It matters only for copies from and
   // to DDR5 below 49 KB: larger ones take longer at 230 GB/s than both latencies.
   hbm.latency = nanoseconds{105};
-  auto redl_fast = ddr4(34 * GB / 0.7);
-  redl_fast.source = "ReDL: 34 GB/s, 90 ns; one thread at 12 GB/s, parallelism: our choice";
-  auto redl_slow = redl_fast;
-  redl_slow.name = "redl";
-  redl_slow.source = "ReDL: 19 GB/s, 200 ns; one thread at 12 GB/s, parallelism: our choice";
-  redl_slow.read = redl_slow.store = redl_slow.copy_read = redl_slow.copy_write = 19 * GB;
-  redl_slow.latency = nanoseconds{200};
+  return {.name = "xeon_max",
+          .source = "a Xeon Max 9480 of 56 cores; clock under AVX-512, kernels' efficiency: our choice",
+          .cores = 56,
+          .operations = 56 * avx512_core(2.0),
+          .lost_to_mover = 1.0 / 56,
+          .devices = {std::move(hbm), ddr5(), cxl()},
+          .ops = cpu_ops(),
+          .slow_downs = {}};
+}
 
-  return {
-      {.name = "cachedarrays",
-       .source = "CachedArrays: a Xeon 8276L of 28 cores, 6 channels of DDR4-2933; clock under "
-                 "AVX-512, and what one thread for copies takes of the cores: our choice; kernels' "
-                 "passes over memory fitted to its published traffic",
-       .cores = 28,
-       .operations = 28 * avx512_core(2.0),
-       .lost_to_mover = 1.0 / 28,
-       .devices = {ddr4(140.8 * GB), optane()},
-       .ops = cachedarrays_ops(),
-       .slow_downs = optane_slow_downs()},
-      {.name = "autotm",
-       .source = "AutoTM: a Xeon of 24 cores, 6 channels of DDR4-2666; clock under AVX-512, "
-                 "kernels' efficiency, and what one thread for copies takes of the cores: our choice",
-       .cores = 24,
-       .operations = 24 * avx512_core(2.0),
-       .lost_to_mover = 1.0 / 24,
-       .devices = {ddr4(128 * GB), optane()},
-       .ops = cpu_ops(),
-       .slow_downs = optane_slow_downs()},
-      {.name = "redl",
-       .source = "ReDL: memory rates; cores, clock, kernels' efficiency: our choice",
-       .cores = 16,
-       .operations = 16 * avx512_core(1.5),
-       .lost_to_mover = 1.0 / 16,
-       .devices = {redl_fast, redl_slow},
-       .ops = cpu_ops(),
-       .slow_downs = {}},
-      {.name = "server",
-       .source = "a socket of DDR5, CXL 2.0 and NVMe; 48 cores, clock under AVX-512, kernels' "
-                 "efficiency: our choice",
-       .cores = 48,
-       .operations = 48 * avx512_core(2.2),
-       .lost_to_mover = 1.0 / 48,
-       .devices =
-           {ddr5(), cxl(),
-            nvme("nvme4",
-                 "Samsung PM9A3, U.2, as announced: 6.5 GB/s read and 3.5 written; 70 us, parallelism: our "
-                 "choice",
-                 6.5 * GB, 3.5 * GB),
-            nvme("nvme5",
-                 "Samsung PM1743, as announced: 13 GB/s read and 6.6 written; 70 us, parallelism: our choice",
-                 13 * GB, 6.6 * GB)},
-       .ops = cpu_ops(),
-       .slow_downs = {}},
-      {.name = "xeon_max",
-       .source = "a Xeon Max 9480 of 56 cores; clock under AVX-512, kernels' efficiency: our choice",
-       .cores = 56,
-       .operations = 56 * avx512_core(2.0),
-       .lost_to_mover = 1.0 / 56,
-       .devices = {hbm, ddr5(), cxl()},
-       .ops = cpu_ops(),
-       .slow_downs = {}},
-      h200("h200_pcie5",
-           host_memory("PCIe 5 x16: 64 GB/s each way; at 85 % of it, 1 us, parallelism: our choice", 54 * GB,
-                       54 * GB, nanoseconds{1000})),
-      h200("h200_c2c",
-           host_memory(
-               "NVLink-C2C of a GH200: 375 GB/s to the GPU and 297 back, of 450 each way (Schieffer et al., "
-               "ICPP 2024); 600 ns, parallelism: our choice",
-               375 * GB, 297 * GB, nanoseconds{600})),
-  };
+std::vector<Machine> h200_machines() {
+  auto pcie5 = host_memory("PCIe 5 x16: 64 GB/s each way; at 85 % of it, 1 us, parallelism: our choice",
+                           54 * GB, 54 * GB, nanoseconds{1000});
+  auto c2c = host_memory(
+      "NVLink-C2C of a GH200: 375 GB/s to the GPU and 297 back, of 450 each way (Schieffer et al., "
+      "ICPP 2024); 600 ns, parallelism: our choice",
+      375 * GB, 297 * GB, nanoseconds{600});
+  return {h200("h200_pcie5", std::move(pcie5)), h200("h200_c2c", std::move(c2c))};
+}
+
+std::vector<Machine> all_machines() {
+  std::vector<Machine> all{cachedarrays(), autotm(), redl(), server(), xeon_max()};
+  for (auto& machine : h200_machines()) all.push_back(std::move(machine));
+  return all;
 }
 
 const std::vector<Machine>& machines() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Checked builds: finds conflicting accesses of chains, and uses of overwritten contents.
 #include <tier/core/mutex.hpp>
-#include <tier/scope/open_scope.hpp>
+#include <tier/scope/conflicts.hpp>
 
 #include <pthread.h>
 

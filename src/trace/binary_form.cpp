@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "trace/text_form.hpp"
+#include "trace/crc32.hpp"
 
 namespace tier::trace {
 namespace {

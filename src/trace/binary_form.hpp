@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The binary form: a header, then blocks with length and checksum; and the numbers and texts within a block.
-#include <tier/trace/binary.hpp>
 #include <tier/trace/text.hpp>
 
 #include <array>
@@ -12,7 +11,6 @@
 #include <vector>
 
 #include "core/broken_rule.hpp"
-#include "core/byte_sink.hpp"
 #include "core/byte_source.hpp"
 
 namespace tier::trace {
@@ -101,12 +99,5 @@ class Blocks {
   std::uint64_t offset_ = 0;
   bool torn_ = false;
 };
-
-/// \param source  unpacked
-[[nodiscard]] Trace read_binary(ByteSource& source, std::string_view name, const ReadLimits& limits);
-void write_binary(const Trace& trace, ByteSink& sink);
-/// Reads a recording as a trace, from the blocks after the header.
-/// \throws  `TraceError`, and what `Blocks` throws
-[[nodiscard]] Trace read_recording(Blocks& blocks, std::string_view name, const ReadLimits& limits);
 
 }  // namespace tier::trace

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Reads a trace from the blocks of the binary form.
+#include "trace/binary_reader.hpp"
+
 #include <bit>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
+#include "core/broken_rule.hpp"
+#include "core/unpacked.hpp"
 #include "trace/binary_form.hpp"
 #include "trace/binary_records.hpp"
 #include "trace/characters.hpp"
+#include "trace/recording_reader.hpp"
 #include "trace/rules.hpp"
 #include "trace/stream_bytes.hpp"
 
 namespace tier::trace {
 namespace {
-
-constexpr std::uint64_t most_bytes = (1ULL << 63) - 1;
 
 /// Reads records in order, as `TextReader` reads lines. What it accepts can be written as text.
 class BinaryReader {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Writes a trace as blocks of the binary form.
+#include "trace/binary_writer.hpp"
+
 #include <bit>
 
 #include "trace/binary_form.hpp"

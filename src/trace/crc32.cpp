@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <zlib.h>
+#include "trace/crc32.hpp"
 
-#include "trace/text_form.hpp"
+#include <zlib.h>
 
 namespace tier::trace {
 

@@ -10,8 +10,12 @@
 #include "core/byte_sink.hpp"
 #include "core/file_source.hpp"
 #include "core/raw_input.hpp"
+#include "core/unpacked.hpp"
 #include "trace/binary_form.hpp"
-#include "trace/text_form.hpp"
+#include "trace/binary_reader.hpp"
+#include "trace/binary_writer.hpp"
+#include "trace/text_reader.hpp"
+#include "trace/text_writer.hpp"
 
 namespace tier::trace {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/broken_rule.hpp"
+#include "trace/crc32.hpp"
 
 namespace tier::trace {
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The lines of a source, with their numbers and the checksum of what comes before each.
+#include <tier/trace/text.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "core/byte_source.hpp"
-#include "trace/text_form.hpp"
 
 namespace tier::trace {
 

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The records of a recording in memory, and the trace made of them.
-#include <tier/manager/observer.hpp>
-#include <tier/trace/text.hpp>
-#include <tier/trace/trace.hpp>
-
+/// \file  The records of a recording in memory, in order.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,8 +37,5 @@ struct RecordedEvents {
     return std::span{words}.subspan(event.first_word, event.word_count);
   }
 };
-
-/// \throws  `TraceError` if the records make no sense, or are beyond the limits
-[[nodiscard]] Trace trace_of(const RecordedEvents& recorded, std::string_view name, const ReadLimits& limits);
 
 }  // namespace tier::trace

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Reads the records of a recording from its blocks, and puts them in the order in which they happened.
+#include "trace/recording_reader.hpp"
+
+#include <tier/manager/observer.hpp>
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "trace/binary_form.hpp"
 #include "trace/recorded_events.hpp"
+#include "trace/recorded_trace.hpp"
 
 namespace tier::trace {
 namespace {

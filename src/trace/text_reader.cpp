@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Reads a trace from the lines of the text form.
+#include "trace/text_reader.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <istream>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "core/broken_rule.hpp"
+#include "core/unpacked.hpp"
 #include "trace/characters.hpp"
 #include "trace/fields.hpp"
 #include "trace/lines.hpp"
@@ -17,8 +19,6 @@
 
 namespace tier::trace {
 namespace {
-
-constexpr std::uint64_t most_bytes = (1ULL << 63) - 1;
 
 /// Calls `take` with each element of `a,b,c`; for `-` with none.
 template <class Take>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// \file  Writes a trace as lines of the text form.
+#include "trace/text_writer.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "trace/characters.hpp"
+#include "trace/crc32.hpp"
 #include "trace/stream_bytes.hpp"
 #include "trace/text_form.hpp"
 

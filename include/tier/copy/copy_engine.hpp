@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Moves bytes between tiers: at once, in parallel; or in the background, by priority.
+#include <tier/copy/copy.hpp>
 #include <tier/copy/virtual_clock.hpp>
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
@@ -17,7 +18,8 @@
 namespace tier {
 namespace detail {
 class Chunk;
-}
+class TaskLifecycle;
+}  // namespace detail
 
 /// A range of a tier.
 struct TierRange {
@@ -71,7 +73,8 @@ class TIER_EXPORT CopyTask {
  private:
   friend class CopyEngine;
   friend class detail::Chunk;
-  struct TIER_INTERNAL State;  // chunk counter, flags, links: see copy_engine.cpp
+  friend class detail::TaskLifecycle;
+  struct TIER_INTERNAL State;  // chunk counter, flags, links: see task_state.hpp
   alignas(std::max_align_t) std::byte state_[128];
 };
 
@@ -144,27 +147,5 @@ class TIER_EXPORT CopyEngine {
   struct TIER_INTERNAL Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-namespace detail {
-template <class T>
-inline constexpr bool is_byte_span = false;
-template <std::size_t n>
-inline constexpr bool is_byte_span<std::span<std::byte, n>> = true;
-template <std::size_t n>
-inline constexpr bool is_byte_span<std::span<const std::byte, n>> = true;
-
-TIER_EXPORT void copy(std::span<std::byte> dst, std::span<const std::byte> src);
-}  // namespace detail
-
-/// Copies `src` to `dst` in parallel, with non-temporal stores from the size at which they measure faster. Takes only
-/// spans, not types that convert to spans: an unqualified `copy` of containers that use `Allocator` must not find this one.
-/// \param dst, src  same size, any alignment; the ranges do not overlap
-/// \post            every byte is visible to the caller and to threads that synchronise with it
-/// \throws          `std::out_of_range` naming both sizes if they differ; nothing is copied
-/// \threadsafety    safe on disjoint `dst`; hold no lock across it
-template <class To, class From>
-requires(detail::is_byte_span<To>&& detail::is_byte_span<From>) void copy(To dst, From src) {
-  detail::copy(dst, src);
-}
 
 }  // namespace tier

@@ -5,6 +5,7 @@
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 #include <tier/memory/tier.hpp>
+#include <tier/replay/machines.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -86,9 +87,5 @@ struct Machine {
   ///          or above 10^15 ns, two devices of one name, control characters in names
   TIER_EXPORT void check() const;
 };
-
-/// Finds one of the papers' or today's machines.   \return  null if none has that name
-[[nodiscard]] TIER_EXPORT const Machine* find_machine(std::string_view name);
-[[nodiscard]] TIER_EXPORT std::vector<std::string_view> machine_names();
 
 }  // namespace tier::replay

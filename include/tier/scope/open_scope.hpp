@@ -4,6 +4,7 @@
 #include <tier/core/config.hpp>
 #include <tier/core/export.hpp>
 #include <tier/scope/chain.hpp>
+#include <tier/scope/conflicts.hpp>
 #include <tier/scope/misuse.hpp>
 #include <tier/scope/operand_buffer.hpp>
 #include <tier/scope/operands.hpp>
@@ -14,14 +15,6 @@
 #include <utility>
 
 namespace tier {
-
-namespace detail {
-/// Checked builds: aborts, naming the object, if an operand conflicts with one open in another chain.
-TIER_EXPORT void note_accesses(Chain chain, std::span<const Operand> batch) noexcept;
-TIER_EXPORT void forget_accesses(Chain chain, std::span<const Operand> batch) noexcept;
-/// Checked builds: fills an `overwrites` operand with a NaN pattern, so that its old contents cannot be used.
-TIER_EXPORT void spoil(const Operand& operand) noexcept;
-}  // namespace detail
 
 /// Keeps a scope of any kind open; Read-, Write- and KernelScopes may be moved into one. Its operands stay where they are
 /// until it ends, on whichever thread.
