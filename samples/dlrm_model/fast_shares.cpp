@@ -2,6 +2,7 @@
 #include "fast_shares.hpp"
 
 #include <tier/table/cache_advisor.hpp>
+#include <tier/table/share_by_need.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/table/cache_advisor.hpp>
-#include <tier/table/miss_ratio_curve.hpp>
+#include <tier/table/share_by_need.hpp>
 #include <tier/table/table_options.hpp>
 
 #include <algorithm>

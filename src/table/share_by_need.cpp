@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/core/error.hpp>
 #include <tier/core/request_size.hpp>
-#include <tier/table/miss_ratio_curve.hpp>
+#include <tier/table/share_by_need.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "support/seed.hpp"
 
 #include <tier/core/error.hpp>
-#include <tier/table/miss_ratio_curve.hpp>
+#include <tier/table/share_by_need.hpp>
 
 #include <doctest/doctest.h>
 
