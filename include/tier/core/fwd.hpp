@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Forward declarations of core/, for headers that only name its types.
+#include <tier/core/standard.hpp>
+
 #include <cstdint>
 
 namespace tier {

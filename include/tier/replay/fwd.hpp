@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Forward declarations of replay/, for headers that only name its types.
+#include <tier/core/standard.hpp>
 
 namespace tier::replay {
 

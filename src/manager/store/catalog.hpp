@@ -21,7 +21,7 @@ namespace tier {
 class Catalog {
  public:
   /// \param manager  the owner of the blocks; null in tests, which have none
-  explicit Catalog(Manager* manager) noexcept : manager_{manager} {}
+  explicit Catalog(Manager* manager) : manager_{manager} {}
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
   /// \pre  no block is used any more

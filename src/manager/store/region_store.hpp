@@ -22,7 +22,7 @@ namespace tier {
 /// \threadsafety  Under the manager's lock.
 class RegionStore {
  public:
-  RegionStore(State& state, TierSet& tiers) noexcept : state_{state}, tiers_{tiers} {}
+  RegionStore(State& state, TierSet& tiers) : state_{state}, tiers_{tiers} {}
   RegionStore(const RegionStore&) = delete;
   RegionStore& operator=(const RegionStore&) = delete;
   /// \pre  no block is used any more
