@@ -121,7 +121,9 @@ void CopyEngine::Impl::cancel(TaskState& task) noexcept {
 void CopyEngine::Impl::stop(TaskState& task) noexcept {
   const MutexLock lock{tasks_.mutex()};
   cancel(task);
-  tasks_.wait_for_release(task);
+  detail::Stopper stopper;
+  if (!tasks_.watch(task, stopper)) return;
+  while (!stopper.released) tasks_.wait_for_change();
 }
 
 bool CopyEngine::Impl::move_chunk(FunctionRef<TaskState*()> next_open, Carrier carrier) noexcept {

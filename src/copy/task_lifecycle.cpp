@@ -74,11 +74,11 @@ bool TaskLifecycle::cancel(TaskState& task) noexcept {
   return true;
 }
 
-void TaskLifecycle::wait_for_release(TaskState& task) noexcept {
-  if (task.phase != TaskState::Phase::Active || task.touching == 0) return;
-  Stopper stopper{.next = task.stoppers};
+bool TaskLifecycle::watch(TaskState& task, Stopper& stopper) noexcept {
+  if (task.phase != TaskState::Phase::Active || task.touching == 0) return false;
+  stopper.next = task.stoppers;
   task.stoppers = &stopper;
-  while (!stopper.released) changed_.wait(mutex_);
+  return true;
 }
 
 TaskLifecycle::Finishing* TaskLifecycle::finishing(const TaskState& task) const noexcept {

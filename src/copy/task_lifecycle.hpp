@@ -44,8 +44,9 @@ class TaskLifecycle {
   /// Lets no further chunk of the task begin.
   /// \return  true if a mover must end the task, because the caller may hold locks
   [[nodiscard]] bool cancel(TaskState& task) noexcept TIER_REQUIRES(mutex_);
-  /// Waits until no CPU reads or writes the task's ranges.
-  void wait_for_release(TaskState& task) noexcept TIER_REQUIRES(mutex_);
+  /// Sets `stopper.released` when no CPU reads or writes the task's ranges any more.
+  /// \return  false if none does now   \pre  If true, the stopper lives until it is released.
+  [[nodiscard]] bool watch(TaskState& task, Stopper& stopper) noexcept TIER_REQUIRES(mutex_);
   /// Adds a task to a run, and starts it if it is new. A task that has finished is not waited for.
   void join(JoinedTasks& run, TaskState& task) noexcept TIER_REQUIRES(mutex_);
 

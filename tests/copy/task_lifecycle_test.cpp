@@ -100,16 +100,20 @@ TEST_CASE("a queued task that is cancelled comes first, moves no bytes, and ends
   CHECK(other.times_finished() == 1);
 }
 
-TEST_CASE("a task that is cancelled with a chunk in flight ends with that chunk, and needs no mover for it") {
+TEST_CASE("a task that is cancelled with a chunk in flight ends with that chunk, and lets go of its ranges") {
   Rig rig;
   const MutexLock lock{rig.tasks.mutex()};
   rig.tasks.submit(rig.state, Priority::Idle);
   auto chunk = rig.take();
   CHECK_FALSE(rig.tasks.cancel(rig.state));
   CHECK(rig.next_queued() == nullptr);
+  detail::Stopper stopper, late;
+  CHECK(rig.tasks.watch(rig.state, stopper));
+  CHECK_FALSE(stopper.released);
   rig.end(chunk);
   CHECK(rig.task.cancelled());
-  rig.tasks.wait_for_release(rig.state);  // returns at once: no CPU touches the ranges
+  CHECK(stopper.released);
+  CHECK_FALSE(rig.tasks.watch(rig.state, late));
 }
 
 TEST_CASE("a task is raised in the queue, and never lowered") {
