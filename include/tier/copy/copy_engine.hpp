@@ -18,7 +18,8 @@
 namespace tier {
 namespace detail {
 class Chunk;
-}
+class TaskLifecycle;
+}  // namespace detail
 
 /// A range of a tier.
 struct TierRange {
@@ -72,7 +73,8 @@ class TIER_EXPORT CopyTask {
  private:
   friend class CopyEngine;
   friend class detail::Chunk;
-  struct TIER_INTERNAL State;  // chunk counter, flags, links: see copy_engine.cpp
+  friend class detail::TaskLifecycle;
+  struct TIER_INTERNAL State;  // chunk counter, flags, links: see task_state.hpp
   alignas(std::max_align_t) std::byte state_[128];
 };
 
