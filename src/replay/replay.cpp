@@ -8,12 +8,12 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include "replay/replay_frame.hpp"
 #include "replay/row_tables.hpp"
 #include "replay/schedule.hpp"
+#include "replay/trace_objects.hpp"
 
 namespace tier::replay {
 namespace {
@@ -24,9 +24,6 @@ using trace::Role;
 using trace::TensorIndex;
 using trace::TensorKind;
 using trace::Trace;
-
-constexpr std::size_t alignment = 64;
-constexpr std::string_view revive = "revive";  // the hint with which a recording revives an object
 
 Use use_of(Role role) {
   switch (role) {
@@ -65,26 +62,15 @@ class Replay : ReplayFrame {
         lost_to_mover_{machine.lost_to_mover},
         clock_{costs_, machine},
         schedule_{trace, options.passes},
-        handles_(trace.tensors().size()),
-        revived_later_{revived_later(trace)} {
-    policy_ = policy(schedule_);
-    std::vector<std::unique_ptr<Tier>> made;
-    std::vector<const Tier*> known;
-    for (std::size_t i = 0; i < tiers_.size(); ++i) {
-      made.push_back(
-          make_simulated_tier("simulated:" + tiers_[i].device, devices_[i]->tier_model(), tiers_[i].size));
-      known.push_back(made.back().get());
-    }
-    clock_.know(std::move(known));
-    manager_ = Manager::make(std::move(made), std::move(policy_),
-                             {.movers = options.asynchronous ? 1U : 0U, .clock = &clock_});
+        manager_{make_manager(policy)},
+        objects_{trace, *manager_, schedule_} {
     if (options.observer != nullptr) manager_->add_observer(*options.observer);
     make_tables(machine);
   }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
   ~Replay() {
-    handles_.clear();
+    objects_.clear();
     tables_.reset();
     manager_->close();
     if (options_.observer != nullptr) manager_->remove_observer(*options_.observer);
@@ -93,24 +79,20 @@ class Replay : ReplayFrame {
   Result run();
 
  private:
+  [[nodiscard]] std::shared_ptr<Manager> make_manager(const PolicyFactory& make_policy);
   void make_tables(const Machine& machine);
   void rows(const trace::RowAccess& access);
   void create_parameters();
-  void write_in_place(const ObjectHandle& handle);
+  void write_in_place(ObjectRef object);
   void play(Event event);
   void kernel(const trace::Kernel& kernel);
   void enter(const trace::Kernel& kernel);
   [[nodiscard]] std::uint64_t from_now(std::uint64_t ns) const;
   void archive(std::span<const TensorIndex> tensors);
-  void retire(std::span<const TensorIndex> tensors);
   void end_iteration();
   void hint(const trace::Hint& hint);
   void place(const trace::Placement& placement);
-  void revive_again(std::span<const TensorIndex> tensors);
-  static std::unordered_set<TensorIndex> revived_later(const Trace& trace);
   std::uint64_t slowed_by(std::uint64_t beside);
-  void let_go(TensorIndex tensor);
-  ObjectHandle& handle(TensorIndex tensor);
   void look_at_the_heap();
   [[nodiscard]] Counts counts() const;
   [[nodiscard]] Result result(const Counts& from, const Counts& to) const;
@@ -121,19 +103,30 @@ class Replay : ReplayFrame {
   double lost_to_mover_;
   Clock clock_;
   Schedule schedule_;
-  std::unique_ptr<Policy> policy_;  // until it is moved into the manager
   std::shared_ptr<Manager> manager_;
-  std::vector<ObjectHandle> handles_;  // by tensor
-  std::vector<TensorIndex> alive_;     // tensors that end with the iteration; some may have ended before
+  TraceObjects objects_;
   std::vector<Operand> batch_;
   std::vector<TierIndex> places_;
-  std::unordered_set<TensorIndex> revived_later_;
   std::optional<RowTables> tables_;
   std::vector<bool> of_tables_;  // by tensor: true if a table has taken its place
   std::uint64_t scope_ = 0, kernel_ = 0;
   Counts counts_;
   double fragmentation_ = 0;
 };
+
+std::shared_ptr<Manager> Replay::make_manager(const PolicyFactory& make_policy) {
+  auto policy = make_policy(schedule_);
+  std::vector<std::unique_ptr<Tier>> made;
+  std::vector<const Tier*> known;
+  for (std::size_t i = 0; i < tiers_.size(); ++i) {
+    made.push_back(
+        make_simulated_tier("simulated:" + tiers_[i].device, devices_[i]->tier_model(), tiers_[i].size));
+    known.push_back(made.back().get());
+  }
+  clock_.know(std::move(known));
+  return Manager::make(std::move(made), std::move(policy),
+                       {.movers = options_.asynchronous ? 1U : 0U, .clock = &clock_});
+}
 
 /// Makes the tables. Called before anything else takes room, because their part of the fastest tier is theirs.
 void Replay::make_tables(const Machine& machine) {
@@ -175,47 +168,30 @@ void Replay::create_parameters() {
   const auto tensors = trace_.tensors();
   for (TensorIndex t = 0; t < tensors.size(); ++t) {
     if (tensors[t].kind != TensorKind::Parameter || of_tables_[t]) continue;
-    write_in_place(handle(t));
+    write_in_place(objects_.get(t));
   }
 }
 
 /// Overwrites an object outside the trace's kernels; takes no time.
-void Replay::write_in_place(const ObjectHandle& handle) {
-  std::array batch{Operand::of(handle.ref(), Use::Overwrite)};
+void Replay::write_in_place(ObjectRef object) {
+  std::array batch{Operand::of(object, Use::Overwrite)};
   manager_->enter(batch, {.scope = ++scope_, .kernel = "initial values"});
   Manager::leave(batch);
-}
-
-ObjectHandle& Replay::handle(TensorIndex tensor) {
-  auto& handle = handles_[tensor];
-  if (handle) return handle;
-  const auto& t = trace_.tensor(tensor);
-  handle = manager_->create_empty(t.size, alignment, trace_.name(t.name));
-  schedule_.own(handle.ref().object->block->id, tensor);
-  if (t.kind != TensorKind::Parameter && t.kind != TensorKind::Gradient) alive_.push_back(tensor);
-  return handle;
-}
-
-void Replay::let_go(TensorIndex tensor) {
-  auto& handle = handles_[tensor];
-  if (!handle) return;
-  schedule_.disown(handle.ref().object->block->id);
-  handle.reset();
 }
 
 void Replay::enter(const trace::Kernel& kernel) {
   batch_.clear();
   for (const auto& o : trace_.operands(kernel)) {
-    const auto& handle = this->handle(o.tensor);
-    const bool is_empty = has_no_contents(*handle.ref().object);
+    const auto object = objects_.get(o.tensor);
+    const bool is_empty = has_no_contents(*object.object);
     auto use = use_of(o.role);
     if (options_.copies_new_objects) {
-      if (is_empty) write_in_place(handle);
+      if (is_empty) write_in_place(object);
       if (use == Use::Overwrite) use = Use::Update;
     } else if (is_empty) {
       use = Use::Overwrite;  // a parameter in a later pass, or a revived object, may be read first
     }
-    batch_.push_back(Operand::of(handle.ref(), use));
+    batch_.push_back(Operand::of(object, use));
   }
   const auto stamp = manager_->clock().stamp();
   bool slow = false;
@@ -279,42 +255,12 @@ void Replay::kernel(const trace::Kernel& kernel) {
 
 void Replay::archive(std::span<const TensorIndex> tensors) {
   for (const auto t : tensors)
-    if (handles_[t]) manager_->hint(Hint::Archive, handles_[t].ref(), 0);
-}
-
-/// Releases tensors. If the policy does not free early, they are garbage until the iteration ends. The handle stays if
-/// the recording revives the object later.
-void Replay::retire(std::span<const TensorIndex> tensors) {
-  for (const auto t : tensors) {
-    if (handles_[t] && revived_later_.count(t) > 0)
-      manager_->retire(handles_[t].ref());
-    else
-      let_go(t);
-  }
-}
-
-/// \param tensors  what the object is now, and what it was
-void Replay::revive_again(std::span<const TensorIndex> tensors) {
-  if (tensors.size() != 2 || !handles_[tensors[1]]) return;
-  if (trace_.tensor(tensors[0]).size != trace_.tensor(tensors[1]).size) return;  // no recorder writes this
-  handles_[tensors[0]] = std::move(handles_[tensors[1]]);
-  schedule_.own(handles_[tensors[0]].ref().object->block->id, tensors[0]);
-}
-
-/// Returns the tensors that a recording revives later.
-std::unordered_set<TensorIndex> Replay::revived_later(const Trace& trace) {
-  std::unordered_set<TensorIndex> revived;
-  for (const auto event : trace.events()) {
-    if (event.kind != EventKind::Hint || trace.name(trace.hint(event).hint) != revive) continue;
-    const auto tensors = trace.tensors_of(trace.hint(event));
-    if (tensors.size() == 2) revived.insert(tensors[1]);
-  }
-  return revived;
+    if (const auto object = objects_.find(t); object.object != nullptr)
+      manager_->hint(Hint::Archive, object, 0);
 }
 
 void Replay::end_iteration() {
-  for (const auto t : alive_) let_go(t);
-  alive_.clear();
+  objects_.end_iteration();
   manager_->end_of_step();
   if (options_.compacts_after_steps) manager_->compact();
 }
@@ -326,7 +272,7 @@ void Replay::play(Event event) {
     case EventKind::Archive:
       return archive(trace_.tensors_of(event));
     case EventKind::Retire:
-      return retire(trace_.tensors_of(event));
+      return objects_.retire(trace_.tensors_of(event));
     case EventKind::EndOfIteration:
       return end_iteration();
     case EventKind::Hint:
@@ -340,27 +286,23 @@ void Replay::play(Event event) {
   }
 }
 
-/// Creates an object where a recorded program did. A revived object gets its place from the scope that overwrites it.
+/// Makes an object where a recorded program did, unless a table has taken its place.
 void Replay::place(const trace::Placement& placement) {
-  auto& handle = handles_[placement.tensor];
-  if (handle || of_tables_[placement.tensor]) return;
-  const auto& t = trace_.tensor(placement.tensor);
-  schedule_.expect(placement.tensor);
-  handle = manager_->create(t.size, placement.alignment.count, trace_.name(t.name));
-  schedule_.own(handle.ref().object->block->id, placement.tensor);
+  if (!of_tables_[placement.tensor]) objects_.place(placement);
 }
 
 void Replay::hint(const trace::Hint& hint) {
   const auto name = trace_.name(hint.hint);
-  if (name == revive) return revive_again(trace_.tensors_of(hint));
+  if (name == revive_hint) return objects_.revive(trace_.tensors_of(hint));
   for (const auto h : {Hint::WillUse, Hint::WillRead, Hint::WillWrite, Hint::Archive, Hint::Prefetch}) {
     if (to_string(h) != name) continue;
     for (const auto t : trace_.tensors_of(hint)) {
-      if (!handles_[t]) continue;
+      const auto object = objects_.find(t);
+      if (object.object == nullptr) continue;
       if (h == Hint::Prefetch)
-        (void)manager_->prefetch(handles_[t].ref());
+        (void)manager_->prefetch(object);
       else
-        manager_->hint(h, handles_[t].ref(), 0);
+        manager_->hint(h, object, 0);
     }
   }
 }
