@@ -12,47 +12,21 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "core/broken_rule.hpp"
 #include "trace/characters.hpp"
+#include "trace/recorded_objects.hpp"
 
 namespace tier::trace {
 namespace {
 
-constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
 constexpr std::array<std::string_view, 3> stall_words{"transfer", "room", "fault"};
 
 /// One life of an object, from its making or its revival to its end.
 struct Life {
   TensorKind kind = TensorKind::Parameter;  ///< unless the first use is a whole write
   bool used = false;
-};
-
-struct RecordedObject {
-  std::uint64_t id = 0;
-  std::uint64_t size = 0;  ///< final size
-  std::uint64_t alignment = 1;
-  std::vector<std::uint64_t> blocks{};  ///< final blocks
-  std::uint32_t name = 0;
-  bool grouped = false;
-  // State of the walk:
-  std::uint32_t life = none;  ///< the last life
-  TensorIndex tensor = 0;     ///< tensor of that life
-  bool alive = false;
-  bool destroyed = false;
-  bool created = false;          ///< the life began with a write of the whole object
-  bool placed = false;           ///< if grouped: the life's placement is written
-  bool told_as_home = false;     ///< its setting as home of a table's rows is written
-  std::uint32_t operand = none;  ///< index among the operands of the current kernel
-};
-
-struct RecordedBlock {
-  std::vector<std::uint32_t> objects;  ///< one, or those of a group, in order
-  std::size_t first = 0;               ///< all objects before it are destroyed
-  std::uint32_t number = 0;            ///< its number among the object's blocks
-  TierIndex tier = no_tier;
 };
 
 /// The use of an object by the current kernel.
@@ -68,12 +42,11 @@ struct OperandUse {
 class TraceMaker {
  public:
   TraceMaker(const RecordedEvents& recorded, std::string_view name, const ReadLimits& limits)
-      : recorded_{recorded}, name_{name}, limits_{limits} {}
+      : recorded_{recorded}, name_{name}, limits_{limits}, objects_{recorded} {}
 
   Trace make();
 
  private:
-  void collect();
   void walk(bool writing);
   void event(const RecordedEvent& e);
   void object(const RecordedEvent& e);
@@ -95,10 +68,6 @@ class TraceMaker {
   [[nodiscard]] std::string placement_of_operands() const;
   void add_tiers_of(std::string& text, const RecordedObject& object) const;
 
-  [[nodiscard]] std::optional<std::uint32_t> object_of(std::uint64_t id) const;
-  [[nodiscard]] std::optional<std::uint32_t> object_at(std::uint64_t block);
-  [[nodiscard]] std::optional<std::uint32_t> home_of(const RecordedEvent& e) const;
-  [[nodiscard]] std::uint32_t block_number(std::uint64_t block, std::uint32_t object) const;
   void unknown(const char* what) const {
     if (recorded_.lost == 0) throw BrokenRule{what};
   }
@@ -116,10 +85,7 @@ class TraceMaker {
   Trace trace_;
   bool writing_ = false;
   std::vector<std::string> tiers_;
-  std::vector<RecordedObject> objects_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_id_;
-  std::unordered_map<std::uint64_t, RecordedBlock> blocks_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> fixed_;  // objects that never move, by name
+  RecordedObjects objects_;
   std::unordered_set<std::uint32_t> tables_;  // names of tables whose rows are listed
   std::vector<Life> lives_;
   std::uint32_t next_life_ = 0;
@@ -127,64 +93,25 @@ class TraceMaker {
   std::vector<std::uint32_t> since_the_step_;  // objects created since then by a whole write
   std::vector<OperandUse> uses_;
   struct LastHint {
-    std::uint32_t object = none;
+    std::uint32_t object = no_index;
     unsigned hint = 0;
   };
   LastHint last_hint_;  // if the previous event was one
 };
 
 Trace TraceMaker::make() {
-  collect();
+  for (const auto& tier : recorded_.tiers) tiers_.push_back(as_token(tier));
   walk(false);
   walk(true);
   std::ignore = summarise(trace_, name_);
   return std::move(trace_);
 }
 
-/// Collects the final size, name and blocks of all objects.
-void TraceMaker::collect() {
-  for (const auto& tier : recorded_.tiers) tiers_.push_back(as_token(tier));
-  for (const auto& e : recorded_.events) {
-    if (e.kind != RecordKind::Object) continue;
-    const auto words = recorded_.words_of(e);
-    const auto [found, is_new] = by_id_.try_emplace(words[0], static_cast<std::uint32_t>(objects_.size()));
-    if (is_new) {
-      auto& made = objects_.emplace_back();
-      made.id = words[0];
-      made.name = e.name;
-      made.grouped = (e.y & grouped_object) != 0;
-      made.alignment = words[2];
-      if ((e.y & placed_object) != 0) fixed_[e.name].push_back(found->second);
-    }
-    auto& object = objects_[found->second];
-    object.size = std::max(object.size, words[1]);
-    const auto blocks = words.subspan(3);
-    if (blocks.size() >= object.blocks.size() || object.grouped)
-      object.blocks.assign(blocks.begin(), blocks.end());
-    const auto change = static_cast<ObjectChange>(e.x);
-    const bool comes = change == ObjectChange::Made || change == ObjectChange::Revived;
-    for (std::uint32_t i = 0; i < blocks.size(); ++i) {
-      auto& block = blocks_[blocks[i]];
-      if (!comes && !block.objects.empty()) continue;
-      block.number = i;
-      block.objects.push_back(found->second);
-    }
-    next_id_ = std::max(next_id_, words[0]);
-  }
-}
-
 void TraceMaker::walk(bool writing) {
   writing_ = writing;
   next_life_ = 0;
-  const auto id = next_id_;
-  for (auto& o : objects_) {
-    o.life = o.operand = none;
-    o.alive = o.destroyed = o.created = o.placed = false;
-  }
-  for (auto& [number, block] : blocks_) {
-    block.tier = no_tier;
-    block.first = 0;
-  }
+  next_id_ = objects_.last_id();
+  objects_.begin_walk();
   since_the_step_.clear();
   if (writing) {
     trace_.add_header("recorded", "1");
@@ -214,7 +141,6 @@ void TraceMaker::walk(bool writing) {
     throw TraceError::at_byte(
         name_, 0,
         "a trace that takes more than " + to_string(limits_.memory) + " of memory, the reader's limit");
-  next_id_ = id;
 }
 
 void TraceMaker::event(const RecordedEvent& e) {
@@ -233,13 +159,13 @@ void TraceMaker::event(const RecordedEvent& e) {
       return stall(e);
     case RecordKind::Fault: {
       const auto block = recorded_.words_of(e)[0];
-      const auto object = object_at(block);
+      const auto object = objects_.find_at(block);
       if (!object) return unknown("an access to a block that nobody has made");
       declare(e, *object);
       if (writing_)
         trace_.add(Fault{.sequence = e.sequence,
                          .tensor = objects_[*object].tensor,
-                         .block = block_number(block, *object),
+                         .block = objects_.block_number(block, *object),
                          .start = ns(e.start)});
       return;
     }
@@ -256,7 +182,7 @@ void TraceMaker::event(const RecordedEvent& e) {
 }
 
 void TraceMaker::object(const RecordedEvent& e) {
-  const auto o = by_id_.at(recorded_.words_of(e)[0]);
+  const auto o = objects_.find(recorded_.words_of(e)[0]).value();
   switch (static_cast<ObjectChange>(e.x)) {
     case ObjectChange::Made:
     case ObjectChange::Revived:
@@ -264,7 +190,7 @@ void TraceMaker::object(const RecordedEvent& e) {
       if (!objects_[o].alive) begin_life(e, o);
       if (!objects_[o].grouped || objects_[o].placed) return;
       objects_[o].blocks = {recorded_.words_of(e)[3]};
-      return place(e, o, blocks_.at(objects_[o].blocks.front()));
+      return place(e, o, objects_.block(objects_[o].blocks.front()));
     case ObjectChange::Grown:
       return declare(e, o);
     case ObjectChange::Retired:
@@ -278,12 +204,12 @@ void TraceMaker::object(const RecordedEvent& e) {
 
 /// Begins the first life of an object, unless it has had one.
 void TraceMaker::declare(const RecordedEvent& e, std::uint32_t o) {
-  if (objects_[o].life == none) begin_life(e, o);
+  if (objects_[o].life == no_index) begin_life(e, o);
 }
 
 void TraceMaker::begin_life(const RecordedEvent& e, std::uint32_t o) {
   auto& object = objects_[o];
-  const bool first = object.life == none;
+  const bool first = object.life == no_index;
   object.life = next_life_++;
   object.alive = true;
   object.created = object.placed = false;
@@ -309,14 +235,14 @@ void TraceMaker::end_life(std::uint32_t o) {
 }
 
 void TraceMaker::placement(const RecordedEvent& e) {
-  const auto found = blocks_.find(recorded_.words_of(e)[0]);
-  if (found == blocks_.end()) return;  // the block of an object that could not be made
-  auto& block = found->second;
-  block.tier = e.x;
-  const auto o = object_at(found->first);
+  const auto id = recorded_.words_of(e)[0];
+  auto* const block = objects_.find_block(id);
+  if (block == nullptr) return;  // the block of an object that could not be made
+  block->tier = e.x;
+  const auto o = objects_.find_at(id);
   if (!o || objects_[*o].destroyed) return;
   if (!objects_[*o].alive) begin_life(e, *o);
-  place(e, *o, block);
+  place(e, *o, *block);
 }
 
 void TraceMaker::place(const RecordedEvent& e, std::uint32_t o, const RecordedBlock& block) {
@@ -337,7 +263,7 @@ void TraceMaker::place(const RecordedEvent& e, std::uint32_t o, const RecordedBl
 /// Adds a hint. An `archive` becomes a line Z if the object has contents.
 void TraceMaker::hint(const RecordedEvent& e) {
   const auto words = recorded_.words_of(e);
-  const auto o = words[0] != 0 ? object_of(words[0]) : object_at(words[1]);
+  const auto o = words[0] != 0 ? objects_.find(words[0]) : objects_.find_at(words[1]);
   if (!o) return unknown("a hint for an object that nobody has made");
   declare(e, *o);
   const auto& object = objects_[*o];
@@ -356,14 +282,14 @@ void TraceMaker::hint(const RecordedEvent& e) {
 
 void TraceMaker::migration(const RecordedEvent& e) {
   const auto words = recorded_.words_of(e);
-  const auto o = object_at(words[0]);
+  const auto o = objects_.find_at(words[0]);
   if (!o) return unknown("a migration of a block that nobody has made");
   declare(e, *o);
-  if ((e.z & became_primary) != 0) blocks_.at(words[0]).tier = e.y;
+  if ((e.z & became_primary) != 0) objects_.block(words[0]).tier = e.y;
   if (!writing_) return;
   trace_.add(Migration{.sequence = e.sequence,
                        .tensor = objects_[*o].tensor,
-                       .block = block_number(words[0], *o),
+                       .block = objects_.block_number(words[0], *o),
                        .from = tier_name(e.x),
                        .to = tier_name(e.y),
                        .size = {static_cast<std::size_t>(words[1])},
@@ -374,7 +300,7 @@ void TraceMaker::migration(const RecordedEvent& e) {
 
 /// Adds a move of rows between their home and the table's slots. The home itself does not move.
 void TraceMaker::rows(const RecordedEvent& e) {
-  const auto o = home_of(e);
+  const auto o = objects_.find_home(e);
   if (!o) return unknown("rows of a table that nobody has made");
   declare(e, *o);
   if (!writing_) return;
@@ -407,18 +333,6 @@ void TraceMaker::row_use(const RecordedEvent& e) {
                        .rows = {},
                        .updates = e.x != 0},
              lists ? words.subspan(3) : words.first(0));
-}
-
-/// Returns the first object that has the table's name and is in the slower tier.
-std::optional<std::uint32_t> TraceMaker::home_of(const RecordedEvent& e) const {
-  const auto named = fixed_.find(e.name);
-  if (named == fixed_.end()) return {};
-  const auto slower = std::max(e.x, e.y);
-  const auto found = std::ranges::find_if(named->second, [&](std::uint32_t o) {
-    return objects_[o].alive && blocks_.at(objects_[o].blocks.front()).tier == slower;
-  });
-  if (found == named->second.end()) return {};
-  return *found;
 }
 
 void TraceMaker::stall(const RecordedEvent& e) {
@@ -470,14 +384,14 @@ void TraceMaker::gather_operands(const RecordedEvent& e) {
   const auto words = recorded_.words_of(e);
   for (std::size_t i = 0; i < words.size(); i += 2) {
     if (words[i] == 0) continue;  // memory that no runtime manages
-    const auto o = object_of(words[i]);
+    const auto o = objects_.find(words[i]);
     if (!o || objects_[*o].destroyed) {
       unknown("a scope on an object that is not there");
       continue;
     }
     if (!objects_[*o].alive) begin_life(e, *o);
     auto& place = objects_[*o].operand;
-    if (place == none) {
+    if (place == no_index) {
       place = static_cast<std::uint32_t>(uses_.size());
       uses_.push_back({.object = *o});
     }
@@ -489,7 +403,7 @@ void TraceMaker::gather_operands(const RecordedEvent& e) {
     const auto bytes = words[i + 1] >> 2;
     use.bytes += std::min(bytes, std::numeric_limits<std::uint64_t>::max() - use.bytes);
   }
-  for (const auto& use : uses_) objects_[use.object].operand = none;
+  for (const auto& use : uses_) objects_[use.object].operand = no_index;
 }
 
 void TraceMaker::decide_role(OperandUse& use) {
@@ -518,38 +432,13 @@ std::string TraceMaker::placement_of_operands() const {
 void TraceMaker::add_tiers_of(std::string& text, const RecordedObject& object) const {
   std::uint32_t seen = 0;
   for (const auto number : object.blocks) {
-    const auto tier = blocks_.at(number).tier;
+    const auto tier = objects_.block(number).tier;
     if (tier == no_tier || (seen & (1U << tier)) != 0) continue;
     if (seen != 0) text += '+';
     seen |= 1U << tier;
     text += tiers_[tier];
   }
   if (seen == 0) text += '?';
-}
-
-std::optional<std::uint32_t> TraceMaker::object_of(std::uint64_t id) const {
-  const auto found = by_id_.find(id);
-  if (found == by_id_.end()) return {};
-  return found->second;
-}
-
-/// Returns the block's object; in a group the first that is alive, else the last that was.
-std::optional<std::uint32_t> TraceMaker::object_at(std::uint64_t number) {
-  const auto found = blocks_.find(number);
-  if (found == blocks_.end() || found->second.objects.empty()) return {};
-  const auto& objects = found->second.objects;
-  auto& first = found->second.first;
-  while (first < objects.size() && objects_[objects[first]].destroyed) ++first;
-  const auto rest = std::span{objects}.subspan(first);
-  const auto alive = std::ranges::find_if(rest, [&](std::uint32_t o) { return objects_[o].alive; });
-  if (alive != rest.end()) return *alive;
-  const auto had = std::ranges::find_if(objects.rbegin(), objects.rend(),
-                                        [&](std::uint32_t o) { return objects_[o].life != none; });
-  return had != objects.rend() ? *had : objects.front();
-}
-
-std::uint32_t TraceMaker::block_number(std::uint64_t block, std::uint32_t object) const {
-  return objects_[object].blocks.size() > 1 ? blocks_.at(block).number : whole_tensor;
 }
 
 }  // namespace
