@@ -1,43 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  A recording under way: it observes a manager, and writes a file.
+/// \file  A recording under way: what it notes of a manager and of the program's threads.
 #include <tier/core/mutex.hpp>
 #include <tier/trace/recorder.hpp>
 
-#include <array>
-#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <unordered_map>
-#include <vector>
 
-#include "trace/record_queue.hpp"
-#include "trace/recording_file.hpp"
-#include "trace/ticks.hpp"
+#include "trace/record_writer.hpp"
+#include "trace/unwritten_records.hpp"
 
 namespace tier::trace {
 
-/// Keeps what one thread notes without a lock. The log of a thread that has ended serves another.
-struct ThreadLog {
-  explicit ThreadLog(ChunkPool& pool) noexcept : queue{pool} {}
-
-  struct KnownName {
-    std::string text;
-    std::uint32_t name = 0;
-  };
-  static constexpr std::size_t known_names = 64;
-
-  RecordQueue queue;
-  std::uint32_t thread = 0;  ///< 1, 2, ... in the order of their first records
-  std::atomic<bool> taken{true};
-  std::array<KnownName, known_names> names;  ///< by a hash of the text's address and size
-};
-
-/// Notes what it is told, and writes it from a thread of its own. Events told under the manager's lock have a queue of
-/// their own, whose producers that lock serialises.
+/// Notes what it is told, for a writer that has a thread of its own. Events told under the manager's lock have a queue of
+/// their own, whose producers that lock serialises; threads note theirs in their logs.
+/// \threadsafety  Internally synchronised, except destruction.
 class Recording final : public Observer,
                         public ThreadObserver,
                         public Companion,
@@ -50,8 +31,8 @@ class Recording final : public Observer,
   void begin(Manager& manager);
   void flush();
   void finish() noexcept;
-  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t lost() const noexcept { return records_.lost.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool failed() const noexcept { return writer_.failed(); }
 
   // Observer.
   [[nodiscard]] WantedUses wanted_uses() const noexcept override { return WantedUses::Stamps; }
@@ -75,65 +56,32 @@ class Recording final : public Observer,
   void before_fork() noexcept override {}
   void after_fork(bool in_child) noexcept override;
   void stop() noexcept override {}  // events of the runtime's end are recorded, too
-  void add_statistics(Statistics& statistics) const override { statistics.metadata += pool_.memory(); }
+  void add_statistics(Statistics& statistics) const override {
+    statistics.metadata += records_.pool.memory();
+  }
 
  private:
-  friend class ThreadLogs;
-
   void note(Record record, std::initializer_list<std::uint64_t> words) noexcept;
   /// \param fill  writes that many words
   void note_in_thread(Record record, std::string_view name, std::size_t words, auto&& fill) noexcept;
-  [[nodiscard]] std::uint64_t next() noexcept { return sequence_.fetch_add(1, std::memory_order_relaxed); }
-  [[nodiscard]] bool is_off() const noexcept { return off_.load(std::memory_order_relaxed); }
-  [[nodiscard]] ThreadLog* own_log() noexcept;
-  [[nodiscard]] std::uint32_t own_name(ThreadLog* log, std::string_view text) noexcept;
-  [[nodiscard]] std::uint32_t name_of(std::string_view text) noexcept;
-  [[nodiscard]] ThreadLog* take_log() noexcept;
-  void lose() noexcept { lost_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] ThreadLog* own_log() noexcept {
+    ThreadLog* const last = OwnLogs::last_of(records_.logs);
+    return last != nullptr ? last : find_own_log();
+  }
+  [[nodiscard]] ThreadLog* find_own_log() noexcept;
+  [[nodiscard]] std::uint32_t number_of(std::string_view name, ThreadLog* log) noexcept {
+    return log != nullptr ? log->number_of(name, records_.names) : records_.names.number_of(name);
+  }
 
-  void write_settings(Manager& manager, const RecorderOptions& options);
-  void run() noexcept;
-  void write_all() noexcept TIER_EXCLUDES(writing_);
-  void for_each_log(auto&& use) noexcept TIER_REQUIRES(writing_);
-  void write_block() noexcept TIER_REQUIRES(writing_);
-  void write_end() noexcept TIER_REQUIRES(writing_);
-  void turn_off() noexcept;
-  void add_new_names() TIER_REQUIRES(writing_);
-  void add_lost() TIER_REQUIRES(writing_);
-
-  const std::uint64_t id_;  // unique in the process, because addresses are used again
   const std::weak_ptr<Manager> manager_;
-  const std::chrono::milliseconds flush_every_;
   const bool lists_rows_;
   const int process_;
-  ChunkPool pool_;
-  RecordQueue told_{pool_};  // filled under the manager's lock
-  std::atomic<std::uint64_t> sequence_{1};
-  std::atomic<std::uint64_t> lost_{0}, lost_names_{0};
-  std::atomic<bool> off_{false};  // nothing is noted any more
-  std::atomic<bool> failed_{false};
   bool in_child_ = false;
-
-  mutable Mutex naming_;  // taken after the manager's lock
-  std::unordered_map<std::string, std::uint32_t> names_ TIER_GUARDED_BY(naming_);
-  std::vector<const std::string*> texts_ TIER_GUARDED_BY(naming_);  // the names, in order
-  std::size_t text_bytes_ TIER_GUARDED_BY(naming_) = 0;
-  std::vector<std::unique_ptr<ThreadLog>> logs_ TIER_GUARDED_BY(naming_);
-  std::uint32_t threads_ TIER_GUARDED_BY(naming_) = 0;
-
-  Mutex writing_;  // taken before all others; never held with the manager's
-  RecordingFile file_ TIER_GUARDED_BY(writing_);
-  Ticks ticks_;  // any thread may call `now`; the rest is under `writing_`
-  BlockOfRecords block_ TIER_GUARDED_BY(writing_);
-  std::size_t written_names_ TIER_GUARDED_BY(writing_) = 0;
-  std::uint64_t written_lost_ TIER_GUARDED_BY(writing_) = 0, written_lost_names_
-                                                             TIER_GUARDED_BY(writing_) = 0;
-  std::uint64_t records_ TIER_GUARDED_BY(writing_) = 0;
+  UnwrittenRecords records_;
+  RecordWriter writer_;
 
   Mutex finishing_;  // outermost: before the manager's
   bool finished_ TIER_GUARDED_BY(finishing_) = false;
-  std::atomic<bool> stop_{false};
-  std::thread writer_;
 };
 
 }  // namespace tier::trace
