@@ -18,8 +18,6 @@
 namespace tier::trace {
 namespace {
 
-constexpr std::uint64_t most_bytes = (1ULL << 63) - 1;
-
 /// Reads records in order, as `TextReader` reads lines. What it accepts can be written as text.
 class BinaryReader {
  public:

@@ -10,6 +10,9 @@
 
 namespace tier::trace {
 
+/// The largest number of bytes, and of nanoseconds, that a trace may have.
+inline constexpr std::uint64_t most_bytes = (1ULL << 63) - 1;
+
 /// Follows the tensors of a trace through their lives, event by event. Each function throws `BrokenRule` if its event
 /// breaks a rule; no function may be called after that.
 class Rules {

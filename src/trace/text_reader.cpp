@@ -20,8 +20,6 @@
 namespace tier::trace {
 namespace {
 
-constexpr std::uint64_t most_bytes = (1ULL << 63) - 1;
-
 /// Calls `take` with each element of `a,b,c`; for `-` with none.
 template <class Take>
 void for_each_in(std::string_view list, Take&& take) {
