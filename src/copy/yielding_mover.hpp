@@ -35,7 +35,7 @@ class Crowding {
 class IdleCores {
  public:
   /// \param wanted  false: movers do not yield
-  explicit IdleCores(bool wanted) noexcept : wanted_{wanted} {}
+  explicit IdleCores(bool wanted) : wanted_{wanted} {}
 
   /// Adds a probe. Returns null if movers do not yield. They never do again once a probe's thread cannot start.
   [[nodiscard]] IdleCore* add() noexcept;

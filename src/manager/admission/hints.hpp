@@ -22,8 +22,7 @@ namespace tier {
 /// \threadsafety  Under the manager's lock, but for what is said to take it, or to be for any thread.
 class Hints {
  public:
-  Hints(State& state, Store& store, Movement& movement)
-      : state_{state}, store_{store}, movement_{movement} {}
+  Hints(State& state, Store& store, Movement& movement) : state_{state}, store_{store}, movement_{movement} {}
   Hints(const Hints&) = delete;
   Hints& operator=(const Hints&) = delete;
 
