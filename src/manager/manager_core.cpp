@@ -226,8 +226,7 @@ void ManagerCore::kernel_begin(const BatchContext& context, std::span<const Oper
   admission_.hints.drain_own();
   for (std::size_t i = 0; i < blocks.size(); ++i)
     if (const Region* primary = blocks[i]->record->primary()) operands[i].tier = primary->tier;
-  auto& announcer = state_.announcer;
-  announcer.begin_kernel(scope, std::move(name), hash, std::move(operands), announcer.context());
+  state_.announcer.begin_kernel(scope, std::move(name), hash, std::move(operands));
 }
 
 void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
@@ -235,7 +234,7 @@ void ManagerCore::kernel_end(std::uint64_t scope, std::uint64_t duration_ns) noe
   if (admission_.hints.leave({Note::Kind::KernelEnd, {}, {}, {}, 0, scope, duration_ns})) return;
   const MutexLock lock{mutex_};
   admission_.hints.drain_own();
-  state_.announcer.end_kernel(scope, duration_ns, state_.announcer.context());
+  state_.announcer.end_kernel(scope, duration_ns);
 }
 
 void ManagerCore::used(const Block& b, Use use, bool outside) noexcept {
@@ -312,7 +311,7 @@ void ManagerCore::end_of_step() {
   admission_.hints.drain();
   StepEvent event;
   state_.announcer.tell(event, &Observer::on_step);
-  state_.announcer.ask([&](Policy& p) { p.on_step(event, state_.announcer.context()); });
+  state_.announcer.ask([&](Policy& p, PolicyContext& context) { p.on_step(event, context); });
   store_.blocks.reclaim_garbage();
   clock_.advance();
 }

@@ -29,7 +29,7 @@
 
 namespace tier::detail {
 
-/// What a table is made of.
+/// The inputs of a table: its context and options, and what follows from them.
 struct TableSetup {
   /// Plans the table, and allocates memory for its rows.   \throws  `ConfigError`, `OutOfTierMemory`
   TableSetup(std::shared_ptr<TableContext> for_context, TableOptions table_options)
@@ -96,7 +96,7 @@ class TableBase : public TableCore, protected BackgroundWork {
   /// Takes from `setup` what is not of one kind alone.
   explicit TableBase(TableSetup& setup);
 
-  // What the kinds do, each in its way.
+  // Each kind of table implements these.
   virtual void gather_rows(const Gather& gather) = 0;
   /// Changes the rows of a batch; its ids are grouped, and the update lock is held.
   virtual void change_rows(BatchRecord& batch, GroupUpdate update) = 0;

@@ -94,7 +94,9 @@ class TestPolicy final : public Policy {
 struct Rig {
   explicit Rig(WantedUses uses = WantedUses::Stamps, bool kernels = false, bool throws = false)
       : announcer{std::make_unique<TestPolicy>(lines, uses, kernels, throws), timeline, failure,
-                  [this] { ++changes; }} {}
+                  [this] { ++changes; }} {
+    announcer.connect(context);
+  }
 
   Lines lines;
   Clock clock;
@@ -139,15 +141,15 @@ TEST_CASE("uses are told as far as the policy or an observer wants them") {
   Rig rig{WantedUses::Misses};
   CHECK(rig.announcer.wants_use(true));
   CHECK_FALSE(rig.announcer.wants_use(false));
-  rig.announcer.tell_use(inside, rig.context);
-  rig.announcer.tell_use(outside, rig.context);
+  rig.announcer.tell_use(inside);
+  rig.announcer.tell_use(outside);
   CHECK(rig.lines == Lines{"policy: use 2"});
   Listener listener{rig.lines, WantedUses::EveryUse, false};
   rig.announcer.add(listener);
   CHECK(rig.announcer.wants_use(false));
   rig.clock.set(5);
   rig.announcer.note_time();
-  rig.announcer.tell_use(inside, rig.context);
+  rig.announcer.tell_use(inside);
   CHECK(rig.lines == Lines{"policy: use 2", "use 1 #3 at 5"});
   rig.announcer.remove(listener);
   CHECK_FALSE(rig.announcer.wants_use(false));
@@ -156,11 +158,11 @@ TEST_CASE("uses are told as far as the policy or an observer wants them") {
 TEST_CASE("a kernel ends with the name that it began with, and only if it has begun") {
   Rig rig{WantedUses::Stamps, true};
   CHECK(rig.announcer.wants_kernels());
-  rig.announcer.begin_kernel(7, "conv", 1, {}, rig.context);
-  rig.announcer.begin_kernel(8, "pool", 1, {}, rig.context);
-  rig.announcer.end_kernel(7, 30, rig.context);
-  rig.announcer.end_kernel(7, 30, rig.context);
-  rig.announcer.end_kernel(9, 30, rig.context);
+  rig.announcer.begin_kernel(7, "conv", 1, {});
+  rig.announcer.begin_kernel(8, "pool", 1, {});
+  rig.announcer.end_kernel(7, 30);
+  rig.announcer.end_kernel(7, 30);
+  rig.announcer.end_kernel(9, 30);
   CHECK(rig.lines == Lines{"policy: begin conv", "policy: begin pool", "policy: end conv"});
 }
 
@@ -169,7 +171,8 @@ TEST_CASE("a policy that throws is asked no more: first touch answers, and says 
     Rig rig{WantedUses::EveryUse, true, true};
     const auto where = [&] {
       AllocationEvent event;
-      return rig.announcer.ask([&](Policy& p) { return p.place(event, rig.context); }).tier;
+      return rig.announcer.ask([&](Policy& p, PolicyContext& context) { return p.place(event, context); })
+          .tier;
     };
     rig.failure.tell();  // nothing has failed yet
     if (where() != 0 || where() != 0) std::_Exit(2);

@@ -27,6 +27,25 @@ Transfer& begin_fetch(Floors& floors, Block& b) {
   return *t;
 }
 
+/// Bytes of a tier that are to move to a place that overlaps theirs.
+struct BytesToSlide {
+  static constexpr std::uint64_t from = 1 << 20, to = 4096, size = 3 << 20;
+  MemoryTier tier{slow_tier(8_MiB, true)};
+  std::vector<std::byte> written = std::vector<std::byte>(size);
+
+  BytesToSlide() {
+    for (std::size_t i = 0; i < size; ++i) written[i] = std::byte(i / 4096);
+    IoRequest request{from, written.data(), size};
+    tier.transfer(Direction::Write, {&request, 1});
+  }
+  bool are_at(std::uint64_t offset) {
+    std::vector<std::byte> read(size);
+    IoRequest request{offset, read.data(), size};
+    tier.transfer(Direction::Read, {&request, 1});
+    return read == written;
+  }
+};
+
 bool all_are(const Block& b, char value) {
   return std::all_of(b.address.load(), b.address.load() + b.size,
                      [&](std::byte x) { return x == std::byte(value); });
@@ -161,42 +180,24 @@ TEST_SUITE("manager") {
   }
 
   TEST_CASE("a block slides over its own place where none is free") {
-    std::vector<std::byte> bytes(3 << 20);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte(i / 4096);
-    const auto before = bytes;
-    MemoryTier tier{slow_tier(8_MiB, true)};
-    constexpr std::uint64_t from = 1 << 20, to = 4096;
-    IoRequest request{from, bytes.data(), bytes.size()};
-    tier.transfer(Direction::Write, {&request, 1});
-    OverlappingSlide slide{tier, from, to, bytes.size()};
+    BytesToSlide bytes;
+    OverlappingSlide slide{bytes.tier, bytes.from, bytes.to, bytes.size};
     CHECK(slide.run());
-    std::ranges::fill(bytes, std::byte{});
-    request = {to, bytes.data(), bytes.size()};
-    tier.transfer(Direction::Read, {&request, 1});
-    CHECK(bytes == before);
+    CHECK(bytes.are_at(bytes.to));
   }
 
   TEST_CASE("a slide that fails moves back what it has moved") {
-    std::vector<std::byte> bytes(3 << 20);
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte(i / 4096);
-    const auto before = bytes;
-    MemoryTier tier{slow_tier(8_MiB, true)};
-    constexpr std::uint64_t from = 1 << 20, to = 4096;
-    IoRequest request{from, bytes.data(), bytes.size()};
-    tier.transfer(Direction::Write, {&request, 1});
+    BytesToSlide bytes;
     int writes = 0;
-    tier.fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
+    bytes.tier.fails = [&](Direction direction, std::uint64_t, std::uint64_t) {
       const bool third = direction == Direction::Write && ++writes == 3;
       return third ? std::make_error_code(std::errc::io_error) : std::error_code{};
     };
-    OverlappingSlide slide{tier, from, to, bytes.size()};
+    OverlappingSlide slide{bytes.tier, bytes.from, bytes.to, bytes.size};
     CHECK_FALSE(slide.run());
     CHECK_FALSE(slide.is_lost());
-    tier.fails = nullptr;
-    std::ranges::fill(bytes, std::byte{});
-    request = {from, bytes.data(), bytes.size()};
-    tier.transfer(Direction::Read, {&request, 1});
-    CHECK(bytes == before);
+    bytes.tier.fails = nullptr;
+    CHECK(bytes.are_at(bytes.from));
   }
 
   TEST_CASE("a prefetch takes free room, and makes room only if it may") {

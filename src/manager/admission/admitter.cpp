@@ -61,7 +61,6 @@ Admitter::Way Admitter::join(Entrant& e, Transfer& t) {
   e.block().state.pin_anyway();
   ++t.references;
   e.transfer = &t;
-  e.fetch = Entrant::Fetch::Joined;
   e.was_joined = true;
   return Way::Joined;
 }
@@ -122,7 +121,7 @@ bool Admitter::ask_policy(Entrant& e) {
       event.block.tier = here;
       state_.announcer.tell(event, &Observer::on_miss);
       const MissDecision decision =
-          state_.announcer.ask([&](Policy& p) { return p.on_miss(event, state_.announcer.context()); });
+          state_.announcer.ask([&](Policy& p, PolicyContext& context) { return p.on_miss(event, context); });
       e.target = decision.tier < store_.tiers.count() ? decision.tier : here;
       record.remembered = decision.remember && e.target == here;
     }
@@ -163,7 +162,7 @@ bool Admitter::begin_fetch(Entrant& e) {
   t->awaited = true;
   ++t->references;
   e.transfer = t;
-  e.fetch = Entrant::Fetch::Own;
+  e.runs_transfer = true;
   return true;
 }
 
@@ -241,7 +240,7 @@ void Admitter::unmark(Entrant& e) {
 
 void Admitter::leave(Entrant& e) {
   if (e.transfer != nullptr) movement_.transfers.unreference(*std::exchange(e.transfer, nullptr));
-  e.fetch = Entrant::Fetch::None;
+  e.runs_transfer = false;
   e.op.entered = false;
   store_.blocks.leave(e.block());
 }

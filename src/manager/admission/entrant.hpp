@@ -20,21 +20,15 @@ struct Entrant {
     Yes,    ///< it begins in the fastest tier
     Missed  ///< the use was reported as a miss
   };
-  /// The transfer that must end before the operand can enter.
-  enum class Fetch : std::uint8_t {
-    None,
-    Joined,  ///< another thread had begun it
-    Own      ///< begun by this batch, which must run it
-  };
 
   Operand op;
   Operand* caller = nullptr;
   bool repeats = false;          ///< the block also stands earlier in the batch
   bool told = false;             ///< the use was reported when it entered without the lock
   Region* room = nullptr;        ///< taken for it
-  Transfer* transfer = nullptr;  ///< referenced, and the block has our pin
-  Fetch fetch = Fetch::None;
-  bool was_joined = false;  ///< some transfer of another thread was
+  Transfer* transfer = nullptr;  ///< must end before it can enter; referenced, and the block has our pin
+  bool runs_transfer = false;    ///< this batch has begun the transfer, and must run it
+  bool was_joined = false;       ///< some transfer of another thread was
   Asked asked = Asked::No;
   TierIndex target = no_tier;
   TierIndex tier = no_tier;  ///< where the operand is used, once it has entered

@@ -152,7 +152,7 @@ Entry::Step Entry::finish_transfers() {
   for (auto& e : entrants_) {
     if (e.transfer == nullptr) continue;
     movement_.transfers.unreference(*std::exchange(e.transfer, nullptr));
-    e.fetch = Entrant::Fetch::None;
+    e.runs_transfer = false;
     Block& b = e.block();
     const auto state = b.state.now();
     if (!state.has_failed() && !state.is_retired() && store_.pages.reachable(b)) {
@@ -176,7 +176,7 @@ void Entry::wait_for_transfers() {
   const auto began = state_.timeline.now_ns();
   tasks_.clear();
   for (auto& e : entrants_)
-    if (e.fetch == Entrant::Fetch::Own && e.transfer != nullptr) tasks_.push_back(e.transfer);
+    if (e.runs_transfer && e.transfer != nullptr) tasks_.push_back(e.transfer);
   if (!tasks_.empty())
     state_.monitor.without_lock(lock_, [&] { state_.engine.run({tasks_.data(), tasks_.size()}); });
   bool waited = !tasks_.empty();
@@ -291,7 +291,7 @@ bool Entry::roll_back() {
   bool unlocked = false;
   for (auto& e : entrants_) {
     if (e.room != nullptr) admitter_.free_room(e);
-    if (e.fetch == Entrant::Fetch::Own && e.transfer != nullptr) {  // begun and not run: run it, then let go
+    if (e.runs_transfer && e.transfer != nullptr) {  // begun and not run: run it, then let go
       CopyTask* const task = e.transfer;
       state_.monitor.without_lock(lock_, [&] { state_.engine.run({&task, 1}); });
       unlocked = true;

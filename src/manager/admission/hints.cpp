@@ -59,12 +59,12 @@ void Hints::add_statistics(Statistics& statistics) const noexcept {
 void Hints::carry_out(const Note& note) noexcept {
   switch (note.kind) {
     case Note::Kind::KernelEnd:
-      return state_.announcer.end_kernel(note.id, note.value, state_.announcer.context());
+      return state_.announcer.end_kernel(note.id, note.value);
     case Note::Kind::Hint:
       return carry_out_hint(note);
     case Note::Kind::Use:
       if (!note.outside) ++state_.counters.totals.hits;
-      state_.announcer.tell_use(note, state_.announcer.context());
+      state_.announcer.tell_use(note);
   }
 }
 
@@ -83,7 +83,7 @@ void Hints::apply(Hint hint, Block& b, std::uint64_t scope, ObjectId object) noe
   const bool comes = transfer != nullptr && transfer->kind == TransferKind::Fetch;
   const bool present = comes || (record.primary() != nullptr && record.primary()->tier == 0);
   movement_.actions.watch(b.id);
-  state_.announcer.ask([&](Policy& p) { p.on_hint(event, state_.announcer.context()); });
+  state_.announcer.ask([&](Policy& p, PolicyContext& context) { p.on_hint(event, context); });
   const auto brought = movement_.actions.end_watch();
   if (hint != Hint::Archive) count(present, brought);
   movement_.actions.rerank(b.id);
@@ -146,7 +146,7 @@ Outcome Hints::prefetch(Block& b, ObjectId object) noexcept {
   b.last_use.store(stamp, std::memory_order_relaxed);  // otherwise it would be the first to leave
   if (b.record->window_address == nullptr)
     b.record->prefetched = stamp;  // uses of blocks in windows are not stamped
-  state_.announcer.ask([&](Policy& p) { p.on_hint(event, state_.announcer.context()); });
+  state_.announcer.ask([&](Policy& p, PolicyContext& context) { p.on_hint(event, context); });
   auto outcome = movement_.prefetcher.begin(b, 0, false, Cause::Hint);
   if (outcome == Outcome::Full) outcome = movement_.prefetcher.begin_later(b);
   if (outcome != Outcome::Done) {

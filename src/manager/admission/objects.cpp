@@ -97,7 +97,7 @@ bool Objects::tell_retired(const Block& b, bool frees) noexcept {
   const bool freed = frees || state_.announcer.policy().frees_early() || state_.lifetime.is_closed();
   RetireEvent event{{}, b.id, freed};
   state_.announcer.tell(event, &Observer::on_retire);
-  state_.announcer.ask([&](Policy& p) { p.on_retire(event, state_.announcer.context()); });
+  state_.announcer.ask([&](Policy& p, PolicyContext& context) { p.on_retire(event, context); });
   return freed;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  The third floor of the manager: how bytes move, and how room is made for them.
+#include "call_in_progress.hpp"
 #include "compactor.hpp"
 #include "evictor.hpp"
 #include "policy_actions.hpp"

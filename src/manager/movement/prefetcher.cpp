@@ -151,7 +151,7 @@ void Prefetcher::after_transfer() noexcept {
   if (!transfers_.is_idle() || state_.lifetime.is_closed()) return;
   IdleEvent event;
   state_.announcer.tell(event, &Observer::on_idle);
-  state_.announcer.ask([&](Policy& p) { p.on_idle(event, state_.announcer.context()); });
+  state_.announcer.ask([&](Policy& p, PolicyContext& context) { p.on_idle(event, context); });
   compactor_.compact_in_background();
 }
 

@@ -130,8 +130,8 @@ std::optional<RunFinder::Choice> RunFinder::propose(TierIndex t, const Range& ra
   for (const auto& p : found) runs.push_back(p.run());
   const RoomRequest request{t, {range.size}, for_block, background};
   is_choosing_ = true;  // nothing may change under the proposals
-  const RunChoice choice =
-      state_.announcer.ask([&](Policy& p) { return p.choose(request, runs, state_.announcer.context()); });
+  const RunChoice choice = state_.announcer.ask(
+      [&](Policy& p, PolicyContext& context) { return p.choose(request, runs, context); });
   is_choosing_ = false;
   const bool forced = choice.run >= found.size();
   auto& chosen = found[forced ? 0 : choice.run];

@@ -85,7 +85,6 @@ class Transfers {
   // --- what is under way ----------------------------------------------------------------------------------
 
   [[nodiscard]] bool is_idle() const noexcept { return in_flight_.empty() && pending_rooms_ == 0; }
-  [[nodiscard]] bool has_any() const noexcept { return !in_flight_.empty(); }
   /// Rooms that are made in the background.
   [[nodiscard]] std::size_t pending_rooms() const noexcept { return pending_rooms_; }
   void room_begins() noexcept { ++pending_rooms_; }

@@ -16,7 +16,7 @@ void check_watermarks(State& state, Store& store) noexcept {
     if (below == std::exchange(tier.below_watermark, below) || !below) continue;
     WatermarkEvent event{{}, t, free};
     state.announcer.tell(event, &Observer::on_watermark);
-    state.announcer.ask([&](Policy& p) { p.on_watermark(event, state.announcer.context()); });
+    state.announcer.ask([&](Policy& p, PolicyContext& context) { p.on_watermark(event, context); });
   }
 }
 

@@ -75,28 +75,29 @@ void Announcer::find_wants() noexcept {
   }
 }
 
-void Announcer::tell_use(const Note& use, PolicyContext& context) noexcept {
+void Announcer::tell_use(const Note& use) noexcept {
   UseEvent event{{++sequence_, told_ns_}, use.id, use.use};
   for (auto* observer : observers_) observer->on_use(event);
-  if (wants(policy_uses_, use.outside)) ask([&](Policy& p) { p.on_use(event, context); });
+  if (wants(policy_uses_, use.outside))
+    ask([&](Policy& p, PolicyContext& context) { p.on_use(event, context); });
 }
 
 void Announcer::begin_kernel(std::uint64_t scope, std::string name, std::uint64_t hash,
-                             std::vector<OperandFacts> operands, PolicyContext& context) {
+                             std::vector<OperandFacts> operands) {
   const OpenKernel& k =
       kernels_.emplace(scope, OpenKernel{std::move(name), hash, std::move(operands)}).first->second;
   KernelEvent event{{}, scope, k.name, k.hash, k.operands, 0};
   tell(event, &Observer::on_kernel_begin);
-  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_begin(event, context); });
+  if (policy_kernels_) ask([&](Policy& p, PolicyContext& context) { p.on_kernel_begin(event, context); });
 }
 
-void Announcer::end_kernel(std::uint64_t scope, std::uint64_t duration_ns, PolicyContext& context) noexcept {
+void Announcer::end_kernel(std::uint64_t scope, std::uint64_t duration_ns) noexcept {
   const auto it = kernels_.find(scope);
   if (it == kernels_.end()) return;
   const OpenKernel& k = it->second;
   KernelEvent event{{}, scope, k.name, k.hash, k.operands, duration_ns};
   tell(event, &Observer::on_kernel_end);
-  if (policy_kernels_) ask([&](Policy& p) { p.on_kernel_end(event, context); });
+  if (policy_kernels_) ask([&](Policy& p, PolicyContext& context) { p.on_kernel_end(event, context); });
   kernels_.erase(it);
 }
 

@@ -98,17 +98,16 @@ class Announcer {
   [[nodiscard]] Policy& policy() const noexcept { return *policy_; }
   /// \param context  by which the policy acts; it outlives the last event
   void connect(PolicyContext& context) noexcept { context_ = &context; }
-  /// \pre  connected
-  [[nodiscard]] PolicyContext& context() const noexcept { return *context_; }
   /// Returns the policy's answer; if it throws, first touch answers.
+  /// \param question  is given the policy and the context by which it acts   \pre  connected
   template <class Question>
   auto ask(Question&& question) noexcept {
     try {
-      return question(*policy_);
+      return question(*policy_, *context_);
     } catch (...) {
       replace_policy();
     }
-    return question(*policy_);
+    return question(*policy_, *context_);
   }
 
   // --- what is wanted -------------------------------------------------------------------------------------
@@ -122,11 +121,11 @@ class Announcer {
 
   /// Takes the time for uses that are told together: reading the clock costs more than telling one use.
   void note_time() noexcept { told_ns_ = timeline_.now_ns(); }
-  void tell_use(const Note& use, PolicyContext& context) noexcept;
+  void tell_use(const Note& use) noexcept;
   /// \throws  `std::bad_alloc`; nothing has been told then
   void begin_kernel(std::uint64_t scope, std::string name, std::uint64_t hash,
-                    std::vector<OperandFacts> operands, PolicyContext& context);
-  void end_kernel(std::uint64_t scope, std::uint64_t duration_ns, PolicyContext& context) noexcept;
+                    std::vector<OperandFacts> operands);
+  void end_kernel(std::uint64_t scope, std::uint64_t duration_ns) noexcept;
 
  private:
   struct OpenKernel {

@@ -34,7 +34,6 @@ class FaultReserve {
   /// Blocks of windows may be absent from now on. One block leaves for another, while free room lies in pieces, in two tiers,
   /// with a spare in between: that makes four.
   void keep_for_windows() noexcept { kept_ = 4 * window_block_; }
-  [[nodiscard]] bool keeps_for_windows() const noexcept { return kept_ > 0; }
   /// True if blocks can be out of the CPU's reach, so that room must be left for exchanging them.
   [[nodiscard]] bool is_needed() const noexcept { return tiers_.has_unreachable() || kept_ > 0; }
 

@@ -30,7 +30,7 @@ constexpr unsigned servers = waiting_servers + 1;
 
 }  // namespace
 
-/// What the threads share: whom they ask, whether they go on, and the faults that were put off.
+/// State shared by the threads: whom they ask, whether they go on, and the faults that were put off.
 /// \threadsafety  Internally synchronised.
 class FaultThreads::Server {
  public:

@@ -25,7 +25,7 @@ class ChangeSignal {
   std::uint32_t waiting_ = 0;
 };
 
-/// What the parts of a cache share: its lock, and the signal for threads that wait.
+/// The lock of a cache, and the signal for threads that wait; all its parts share them.
 struct CacheLock {
   Mutex mutex;
   ChangeSignal changed;

@@ -17,7 +17,7 @@
 
 namespace tier::detail {
 
-/// What the rows of a session are used for.
+/// Says what a session uses its rows for.
 enum class Purpose : std::uint8_t {
   Gather,    ///< counts as a use; rows may be read in the slow tier
   Update,    ///< rows are written: every row is in a slot, and no other thread writes or writes back there
@@ -97,7 +97,7 @@ struct RowSession {
   std::uint64_t waited = 0;  ///< rows that were not there when asked for
   RowSet missed;             ///< rows of a gather or an update that were in no slot
 
-  // Of the next row, which may be examined several times before it can be used.
+  // State of the next row, which may be examined several times before it can be used.
   bool told = false;  ///< the policy knows that it is asked for
   bool late = false;  ///< it had to be waited for
 

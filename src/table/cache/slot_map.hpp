@@ -11,7 +11,7 @@
 
 namespace tier::detail {
 
-/// What the map says of a row, in 4 bytes: the slot that it can be read in, the slot that its bytes are on their way to, or
+/// One entry of the map, in 4 bytes: the slot in which the row can be read, the slot that its bytes are on their way to, or
 /// nowhere.
 class MapEntry {
  public:

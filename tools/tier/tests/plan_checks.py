@@ -122,7 +122,7 @@ def check_plan(folder):
         assert any(s > 1.2 and b < least * 1e9 for b, s in curve), (needed, curve)
     assert len(needed) == 2, text
 
-    # What a plan promises a replay keeps.
+    # A replay keeps what a plan promises.
     def seconds(size):
         works("replay", step, "--tiers", f"dram:{int(size * 1e9)}B;optane:4GiB", "--async", "--policy", "lru", "--json", out)
         return json.loads(out.read_text())["runs"][0]["seconds"]
