@@ -27,15 +27,6 @@ tier::Bytes parse_fast(std::string_view text, tier::Bytes all) {
 
 namespace {
 
-/// \throws  `ConfigError` for a tier that would lose the data: a simulated one has no bytes
-void require_bytes(const tier::TierSpec& spec) {
-  if (spec.kind != tier::TierKind::Simulated) return;
-  throw tier::ConfigError{
-      fmt::format("simulated:{0} has addresses without memory, for replays; take emulated:{0}, whose bytes "
-                  "are in DRAM, or a real tier",
-                  spec.model)};
-}
-
 tier::Bytes with_spare(tier::Bytes bytes) { return bytes / 4 * 5 + 8_MiB; }
 
 std::vector<tier::TierSpec> parse_sized(const std::string& text, tier::Bytes bytes) {
@@ -57,14 +48,14 @@ tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes) {
   auto tiers = parse_sized(text, with_spare(bytes));
   if (tiers.size() != 1)
     throw tier::ConfigError{fmt::format("--slow takes one tier; \"{}\" has {}", text, tiers.size())};
-  require_bytes(tiers.front());
+  tier::require_bytes(tiers);
   return tiers.front();
 }
 
 std::vector<tier::TierSpec> parse_more(const std::string& text) {
   if (text.empty()) return {};
   auto tiers = tier::parse_tiers(text);
-  for (const auto& tier : tiers) require_bytes(tier);
+  tier::require_bytes(tiers);
   return tiers;
 }
 

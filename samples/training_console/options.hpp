@@ -23,8 +23,8 @@ struct Options {
   double decay = 5e-4;
   std::uint64_t iterations = 0;  ///< 0: those of `epochs`
   std::uint64_t epochs = 1;
-  std::optional<std::uint64_t>
-      warm_up{};  ///< iterations of each run that do not count; none: 2, or 0 in a short run
+  /// Iterations of each run that do not count; none: 2, or 0 in a short run.
+  std::optional<std::uint64_t> warm_up{};
   std::uint64_t seed = 1;
   std::size_t threads = 0;  ///< 0: one for each core
 

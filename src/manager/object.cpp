@@ -18,7 +18,7 @@ void ObjectHandle::reset() noexcept {
   if (object_ == nullptr) return;
   // The core may end with this handle: it must not end inside its own lock.
   const auto manager = std::move(manager_);
-  manager->destroy(*const_cast<Object*>(std::exchange(object_, nullptr)));
+  manager->destroy(*release());
 }
 
 }  // namespace tier

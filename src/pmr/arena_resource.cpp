@@ -33,7 +33,7 @@ class detail::ArenaPool {
   }
   void deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
     if (!monotonic_) return pool_.deallocate(p, size, alignment);
-    if constexpr (checked) ledger_.remove(p, size, alignment, false);
+    if constexpr (checked) ledger_.remove(p, {size, alignment});
   }
   void release() noexcept;
   [[nodiscard]] Bytes maximum() const noexcept { return window_.maximum(); }

@@ -37,13 +37,14 @@ class CoveredBlocks {
     std::size_t ranges;  // of the group's memory in the block
   };
 
+  using PinnedBlocks = std::unordered_map<BlockId, Pinned, std::hash<BlockId>, std::equal_to<>,
+                                          MetadataAllocator<std::pair<const BlockId, Pinned>>>;
+
   void pin(const std::byte* begin, std::size_t size) noexcept;
   void unpin(const std::byte* begin, std::size_t size) noexcept;
 
   std::size_t scopes_ = 0;
-  std::unordered_map<BlockId, Pinned, std::hash<BlockId>, std::equal_to<>,
-                     MetadataAllocator<std::pair<const BlockId, Pinned>>>
-      pinned_;
+  PinnedBlocks pinned_;
 };
 
 /// Opens `blocks` until the returned object ends. The heap's lock guards them.

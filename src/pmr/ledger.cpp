@@ -38,13 +38,24 @@ void Ledger::add(void* p, std::size_t size, std::size_t alignment) {
   entries_.insert_or_assign(p, Request{size, alignment});
 }
 
-void Ledger::remove(void* p, std::size_t size, std::size_t alignment, bool within) noexcept {
+bool Ledger::try_remove(void* p, Request asked) noexcept {
   const MutexLock lock{mutex_};
   const auto entry = entries_.find(p);
-  if (entry == entries_.end()) refuse_unknown(resource_.c_str(), p, within);
-  const Request asked{size, alignment}, was = entry->second;
-  if (was != asked) refuse_other(resource_.c_str(), p, asked, was);
+  if (entry == entries_.end() || entry->second != asked) return false;
   entries_.erase(entry);
+  return true;
+}
+
+void Ledger::remove(void* p, Request asked) noexcept {
+  if (try_remove(p, asked)) return;
+  if (const auto was = find(p)) refuse_other(resource_.c_str(), p, asked, *was);
+  refuse_unknown(resource_.c_str(), p, false);
+}
+
+std::optional<Request> Ledger::find(void* p) const noexcept {
+  const MutexLock lock{mutex_};
+  const auto entry = entries_.find(p);
+  return entry == entries_.end() ? std::nullopt : std::optional{entry->second};
 }
 
 void Ledger::clear() noexcept {
@@ -52,13 +63,14 @@ void Ledger::clear() noexcept {
   entries_.clear();
 }
 
-void Ledger::report_leaks() noexcept {
+void Ledger::report_leaks(Amount others) noexcept {
   const MutexLock lock{mutex_};
-  if (entries_.empty()) return;
-  std::size_t bytes = 0;
+  const auto allocations = others.allocations + entries_.size();
+  if (allocations == 0) return;
+  auto bytes = others.bytes;
   for (const auto& [p, request] : entries_) bytes += request.size;
   std::fprintf(stderr, "libtier: %s gives back its memory before %zu of its allocations, %zu B\n",
-               resource_.c_str(), entries_.size(), bytes);
+               resource_.c_str(), allocations, bytes);
   entries_.clear();
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  Checked builds: records every allocation, to check that it is deallocated as it was allocated.
+/// \file  Checked builds: records allocations, to check that they are deallocated as they were allocated.
 #include <tier/core/config.hpp>
 #include <tier/core/mutex.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,7 +21,15 @@ struct Request {
 
   friend bool operator==(const Request&, const Request&) = default;
 };
+/// Requests by the address that was returned.
+using Requests = std::unordered_map<void*, Request, std::hash<void*>, std::equal_to<>,
+                                    MetadataAllocator<std::pair<void* const, Request>>>;
+/// How many allocations, and their bytes.
+struct Amount {
+  std::size_t allocations = 0, bytes = 0;
+};
 /// Abort, naming what is wrong with a deallocation. Until then every build goes on.
+/// \param within  true if `p` lies in the resource's memory: it was deallocated before, or is in an allocation
 [[noreturn]] void refuse_unknown(const char* resource, const void* p, bool within) noexcept;
 [[noreturn]] void refuse_other(const char* resource, const void* p, Request asked, Request was) noexcept;
 /// Records the allocations of one resource.
@@ -33,20 +42,19 @@ class Ledger {
   [[nodiscard]] const char* resource() const noexcept { return resource_.c_str(); }
   /// \throws  `std::bad_alloc`; nothing has changed
   void add(void* p, std::size_t size, std::size_t alignment);
-  /// Aborts, naming what is wrong, if the allocation is unknown, or had another size or alignment.
-  /// \param within  true if `p` lies in the resource's memory: an unknown `p` was deallocated before, or is in an
-  ///                allocation
-  void remove(void* p, std::size_t size, std::size_t alignment, bool within) noexcept;
+  /// \return  false, and nothing has changed, if there is no such allocation
+  [[nodiscard]] bool try_remove(void* p, Request asked) noexcept;
+  /// Aborts, naming what is wrong, if there is no such allocation.
+  void remove(void* p, Request asked) noexcept;
+  [[nodiscard]] std::optional<Request> find(void* p) const noexcept;
   void clear() noexcept;
-  /// Reports remaining allocations on stderr, and forgets them.
-  void report_leaks() noexcept;
+  /// Reports remaining allocations on stderr, these and `others`, and forgets them.
+  void report_leaks(Amount others = {}) noexcept;
 
  private:
   std::string resource_;
-  ForkMutex mutex_;
-  std::unordered_map<void*, Request, std::hash<void*>, std::equal_to<>,
-                     MetadataAllocator<std::pair<void* const, Request>>>
-      entries_ TIER_GUARDED_BY(mutex_);
+  mutable ForkMutex mutex_;
+  Requests entries_ TIER_GUARDED_BY(mutex_);
 };
 
 }  // namespace tier::detail

@@ -82,7 +82,7 @@ class PlacedResource::Placements final : private detail::SegmentSource {
     return p;
   }
   void deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
-    if constexpr (detail::checked) ledger_.remove(p, size, alignment, false);
+    if constexpr (detail::checked) ledger_.remove(p, {size, alignment});
     give_back(p, size, alignment);
   }
   [[nodiscard]] TierIndex tier() const noexcept { return tier_; }

@@ -40,6 +40,13 @@ Pool::Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& ups
       process_{::getpid()},
       ledger_{name} {}
 
+std::unique_ptr<Pool, void (*)(Pool*)> Pool::make(const std::pmr::pool_options& options,
+                                                  std::pmr::memory_resource& upstream, EmptySlabs empty,
+                                                  std::string_view name) {
+  return {make_metadata<Pool>(options, upstream, empty, name).release(),
+          [](Pool* pool) { MetadataDelete{}(pool); }};
+}
+
 Pool::~Pool() {
   report_allocations();
   release();
@@ -51,9 +58,9 @@ std::pmr::pool_options Pool::options() const noexcept {
 }
 
 void Pool::release() noexcept {
-  if constexpr (checked) ledger_.report_leaks();
   heap_->release();
   const MutexLock lock{heap_->mutex()};
+  if constexpr (checked) ledger_.report_leaks(large_allocations());
   for (const auto& [p, large] : large_) upstream_.deallocate(p, large.size, large.alignment);
   large_ = {};
 }
@@ -63,8 +70,9 @@ void Pool::report_allocations() const noexcept {
   auto allocated = heap_->outstanding();
   {
     const MutexLock lock{heap_->mutex()};
-    allocated.cells += static_cast<std::ptrdiff_t>(large_.size());
-    for (const auto& [p, large] : large_) allocated.bytes += static_cast<std::ptrdiff_t>(large.size);
+    const auto large = large_allocations();
+    allocated.cells += static_cast<std::ptrdiff_t>(large.allocations);
+    allocated.bytes += static_cast<std::ptrdiff_t>(large.bytes);
   }
   if (allocated.cells > 0)
     std::fprintf(stderr,
@@ -81,18 +89,24 @@ void Pool::report_allocations() const noexcept {
         ledger_.resource(), allocated.foreign);
 }
 
+Amount Pool::large_allocations() const noexcept {
+  Amount amount{.allocations = large_.size()};
+  for (const auto& [p, large] : large_) amount.bytes += large.size;
+  return amount;
+}
+
 void Pool::for_each_range(FunctionRef<void(std::byte*, std::size_t)> visit) const {
   const MutexLock lock{heap_->mutex()};
   segments_.for_each_slab(visit);
   for (const auto& [p, large] : large_) visit(static_cast<std::byte*>(p), large.size);
 }
 
-/// If the allocation cannot be recorded it is undone, and the exception rethrown.
+/// If the cell cannot be recorded it is freed, and the exception rethrown.
 void Pool::note(void* p, std::size_t size, std::size_t alignment) {
   try {
     ledger_.add(p, size, alignment);
   } catch (...) {
-    give_back(p, size, alignment);
+    heap_->deallocate(p, SizeClass(class_of_request(size, alignment)));
     throw;
   }
 }
@@ -111,13 +125,26 @@ void* Pool::allocate_large(std::size_t size, std::size_t alignment) {
 }
 
 void Pool::deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept {
-  const MutexLock lock{heap_->mutex()};
-  const auto found = large_.find(p);
-  if (found == large_.end()) refuse_unknown(ledger_.resource(), p, false);
   const Request asked{size, alignment};
-  if (found->second != asked) refuse_other(ledger_.resource(), p, asked, found->second);
-  large_.erase(found);
-  upstream_.deallocate(p, size, alignment);
+  {
+    const MutexLock lock{heap_->mutex()};
+    const auto found = large_.find(p);
+    if (found != large_.end() && found->second == asked) {
+      large_.erase(found);
+      return upstream_.deallocate(p, size, alignment);
+    }
+  }
+  refuse(p, asked);
+}
+
+void Pool::refuse(void* p, Request asked) const noexcept {
+  auto was = ledger_.find(p);
+  {
+    const MutexLock lock{heap_->mutex()};
+    if (const auto found = large_.find(p); found != large_.end()) was = found->second;
+  }
+  if (was) refuse_other(ledger_.resource(), p, asked, *was);
+  refuse_unknown(ledger_.resource(), p, checked && heap_->owns(p));
 }
 
 }  // namespace tier::detail

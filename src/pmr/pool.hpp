@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  The inside of a `PoolResource`.
+/// \file  The inside of every general resource.
 #include <sys/types.h>
 #include <tier/core/mutex.hpp>
 
@@ -9,7 +9,6 @@
 #include <memory>
 #include <memory_resource>
 #include <string_view>
-#include <unordered_map>
 
 #include "pmr/cached_heap.hpp"
 #include "pmr/covered_blocks.hpp"
@@ -32,19 +31,26 @@ class Pool {
   /// \param name  for messages
   Pool(const std::pmr::pool_options& options, std::pmr::memory_resource& upstream, EmptySlabs empty,
        std::string_view name, HugeRequests huge = HugeRequests::Refused);
+  /// Makes a pool in memory for metadata, which the pointer frees.
+  [[nodiscard]] static std::unique_ptr<Pool, void (*)(Pool*)> make(const std::pmr::pool_options& options,
+                                                                   std::pmr::memory_resource& upstream,
+                                                                   EmptySlabs empty, std::string_view name);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   [[nodiscard]] void* allocate(std::size_t size, std::size_t alignment) {
     const unsigned c = class_of_request(size, alignment);
-    void* const p = c <= largest_class_ ? heap_->allocate(SizeClass(c)) : allocate_large(size, alignment);
+    if (c > largest_class_) return allocate_large(size, alignment);
+    void* const p = heap_->allocate(SizeClass(c));
     if constexpr (checked) note(p, size, alignment);
     return p;
   }
   void deallocate(void* p, std::size_t size, std::size_t alignment) noexcept {
-    if constexpr (checked) ledger_.remove(p, size, alignment, heap_->owns(p));
-    give_back(p, size, alignment);
+    const unsigned c = class_of_request(size, alignment);
+    if (c > largest_class_) return deallocate_large(p, size, alignment);
+    if (checked && !ledger_.try_remove(p, {size, alignment})) refuse(p, {size, alignment});
+    heap_->deallocate(p, SizeClass(c));
   }
   void release() noexcept;
   /// Reports remaining allocations on stderr before the pool ends. Computes them from what threads keep, so that the
@@ -62,20 +68,15 @@ class Pool {
   [[nodiscard]] const CachedHeap& heap() const noexcept { return *heap_; }
 
  private:
-  using LargeAllocations = std::unordered_map<void*, Request, std::hash<void*>, std::equal_to<>,
-                                              MetadataAllocator<std::pair<void* const, Request>>>;
-
   /// Returns `class_count` for a request that no size class fits.
   [[nodiscard]] static unsigned class_of_request(std::size_t size, std::size_t alignment) noexcept {
     if (alignment <= 16 && size - 1 < largest_small) [[likely]]
       return class_of(size);
     return class_of(size, alignment);  // handles zero bytes, too
   }
-  void give_back(void* p, std::size_t size, std::size_t alignment) noexcept {
-    const unsigned c = class_of_request(size, alignment);
-    c <= largest_class_ ? heap_->deallocate(p, SizeClass(c)) : deallocate_large(p, size, alignment);
-  }
   void note(void* p, std::size_t size, std::size_t alignment);
+  [[noreturn]] void refuse(void* p, Request asked) const noexcept;
+  [[nodiscard]] Amount large_allocations() const noexcept TIER_REQUIRES(heap_->mutex());
   [[nodiscard]] void* allocate_large(std::size_t size, std::size_t alignment);
   void deallocate_large(void* p, std::size_t size, std::size_t alignment) noexcept;
 
@@ -87,8 +88,8 @@ class Pool {
   UpstreamSegments segments_;
   std::shared_ptr<CachedHeap> heap_;
   ::pid_t process_;
-  Ledger ledger_;
-  LargeAllocations large_ TIER_GUARDED_BY(heap_->mutex());
+  Ledger ledger_;  // of cells
+  Requests large_ TIER_GUARDED_BY(heap_->mutex());
 };
 
 }  // namespace tier::detail

@@ -19,21 +19,14 @@ void check_window_size(std::size_t size) {
 void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {
   check_window_alignment(alignment);
   check_window_size(size);
-  ObjectHandle handle = manager_->create_window({size}, alignment, name_);
-  void* const p = handle.ref().object->window;
-  const MutexLock lock{mutex_};
-  handles_.emplace(p, std::move(handle));
-  return p;
+  return manager_->create_window({size}, alignment, name_).release()->window;
 }
 
 void WindowMemory::do_deallocate(void* p, std::size_t, std::size_t) noexcept {
-  ObjectHandle handle;  // destroyed after the lock is released
-  const MutexLock lock{mutex_};
-  const auto found = handles_.find(p);
-  TIER_VERIFY(found != handles_.end(),
+  const auto found = object_of(p);
+  TIER_VERIFY(found.object != nullptr && found.object->window == p,
               "a pointer is deallocated that was not allocated here, or was deallocated before");
-  handle = std::move(found->second);
-  handles_.erase(found);
+  manager_->destroy(const_cast<Object&>(*found.object));  // no handle owns it
 }
 
 }  // namespace tier::detail

@@ -56,11 +56,7 @@ auto read_variable(const char* name, F&& f) {
 /// Reads tiers for a program, whose data a simulated tier would lose: it has no bytes.
 std::vector<TierSpec> parse_tiers_with_bytes(std::string_view text) {
   auto tiers = parse_tiers(text);
-  for (const auto& tier : tiers)
-    if (tier.kind == TierKind::Simulated)
-      throw ConfigError{"simulated:" + tier.model +
-                        " has addresses without memory, for replays; a program takes emulated:" + tier.model +
-                        ", whose bytes are in DRAM, or a real tier"};
+  require_bytes(tiers);
   return tiers;
 }
 

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The sizes of classes, functions and files in src/, which must not grow beyond their limits again.
 
---print  prints the figures, the largest first, instead of the problems
+--print      prints the figures, the largest first, instead of the problems
+--self-test  plants breaches in a temporary tree and fails unless each is found
 """
 import json
 import re
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
+from pathlib import Path
 
 import sources
 
@@ -24,12 +27,12 @@ LARGE_CLASSES = {
 }
 
 
-def tags(names):
+def tags(root, names):
     """What ctags finds: one dictionary for each definition or declaration."""
     command = [sources.tool("ctags"), "--output-format=json", "--fields=+neKZS", "--kinds-C++=+p", "--language-force=C++",
                "--sort=no", "-I", "TIER_GUARDED_BY+,TIER_REQUIRES+,TIER_EXCLUDES+,TIER_NO_THREAD_SAFETY_ANALYSIS,"
                "TIER_EXPORT,TIER_INTERNAL", "-f", "-", *map(str, names)]
-    output = subprocess.run(command, cwd=sources.ROOT, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
 
 
@@ -40,12 +43,13 @@ def without_comments(text):
 
 
 class Figures:
-    def __init__(self):
-        self.names = [n for n in sources.cpp_files() if n.parts[0] == "src"]
-        self.text = {str(n): without_comments((sources.ROOT / n).read_text()).splitlines() for n in self.names}
+    def __init__(self, root, names):
+        self.root = root
+        self.names = [n for n in names if n.parts[0] == "src"]
+        self.text = {str(n): without_comments((root / n).read_text()).splitlines() for n in self.names}
         self.classes = {}  # (path, name): [methods, members]
         self.functions = []  # (lines, path, line, name)
-        self._read(tags(self.names))
+        self._read(tags(root, self.names))
 
     def _line(self, tag):
         return self.text[tag["path"]][tag["line"] - 1]
@@ -88,8 +92,8 @@ class Figures:
         for name in self.names:
             if name.suffix != ".cpp":
                 continue
-            public = (sources.ROOT / "include/tier" / name.parts[1]).rglob(f"{name.stem}.hpp")
-            if not (sources.ROOT / name.with_suffix(".hpp")).is_file() and not any(public):
+            public = (self.root / "include/tier" / name.parts[1]).rglob(f"{name.stem}.hpp")
+            if not (self.root / name.with_suffix(".hpp")).is_file() and not any(public):
                 yield str(name)
 
 
@@ -138,8 +142,47 @@ def print_figures(f):
           f"{len(list(f.without_header()))} sources without a header")
 
 
+def body(kind, count):
+    return "\n".join(kind.format(i) for i in range(count))
+
+
+PLANTED = {
+    "src/core/methods.hpp": "class Methods {\n" + body("  void f{}();", MOST_METHODS + 1) + "\n};",
+    "src/core/members.hpp": "class Members {\n" + body("  void f{}();", 5) + body("\n  int m{}_;", MOST_MEMBERS + 1) + "\n};",
+    "src/core/function.hpp": "inline void f() {\n" + body("  g({});", MOST_LINES_OF_A_FUNCTION) + "\n}",
+    "src/core/file.hpp": body("int f{}();", MOST_LINES_OF_A_FILE + 1),
+    "src/core/alone.cpp": "int alone();",
+    "src/core/word.hpp": "inline void f(Block& b) { b.state.fetch_or(1); }",
+    "src/manager/opt_outs.hpp": body("void f{}() TIER_NO_THREAD_SAFETY_ANALYSIS;", MOST_OPT_OUTS + 1),
+}
+SOUND = {
+    "src/core/most.hpp": "class Most {\n" + body("  void f{}();", MOST_METHODS) + body("\n  int m{}_;", MOST_MEMBERS) + "\n};",
+    "src/core/long.hpp": "inline void f() {\n" + body("  g({});", MOST_LINES_OF_A_FUNCTION - 2) + "\n}",
+    "src/core/record.hpp": "struct Record {\n" + body("  int m{} = 0;", MOST_MEMBERS + 5) + "\n};",
+    "src/core/pair.cpp": "int pair();",
+    "src/core/pair.hpp": "int pair();",
+    "src/core/published.cpp": "int published();",
+    "include/tier/core/published.hpp": "int published();",
+    "src/core/comment.hpp": "// b.state.fetch_or(1) belongs to BlockState",
+}
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in {**PLANTED, **SOUND}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text + "\n")
+        found = "\n".join(problems_in(Figures(root, [Path(name) for name in {**PLANTED, **SOUND}])))
+    missed = [f"planted breach not found: {name}" for name in PLANTED if name not in found]
+    invented = [f"sound file reported: {name}" for name in SOUND if name in found]
+    sources.report(missed + invented, f"{len(PLANTED)} planted breaches and {len(SOUND)} sound files")
+
+
 if __name__ == "__main__":
-    figures = Figures()
+    if "--self-test" in sys.argv[1:]:
+        self_test()
+    figures = Figures(sources.ROOT, sources.cpp_files())
     if "--print" in sys.argv[1:]:
         print_figures(figures)
     else:

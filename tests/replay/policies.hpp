@@ -7,12 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "runtime/builtin_policies.hpp"
+
 namespace tier::test {
 
-inline const std::vector<std::string> policies{"first_touch",        "lru",
-                                               "hint_aware:mode=0",  "hint_aware:mode=L",
-                                               "hint_aware:mode=LM", "hint_aware:mode=LMP",
-                                               "page_migration",     "belady"};
+/// All built-in policies, `hint_aware` in each of its modes, and `belady`.
+inline const std::vector<std::string> policies = [] {
+  std::vector<std::string> specs{"hint_aware:mode=0", "hint_aware:mode=L", "hint_aware:mode=LM", "belady"};
+  for (const auto& policy : detail::builtin_policies()) specs.emplace_back(policy.name);
+  return specs;
+}();
 
 inline replay::PolicyFactory named(const std::string& spec) {
   return

@@ -47,8 +47,8 @@ inline std::vector<void*> page_addresses(std::span<const std::byte> bytes) {
 
 /// Counts pages by the node that they are on.
 struct PagePlacement {
-  std::map<int, std::size_t>
-      pages;  ///< by node, or by the negated error if the kernel does not tell the node
+  /// By node, or by the negated error if the kernel does not tell the node.
+  std::map<int, std::size_t> pages;
 
   friend bool operator==(const PagePlacement&, const PagePlacement&) = default;
   friend std::ostream& operator<<(std::ostream& out, const PagePlacement& placement) {

@@ -99,11 +99,10 @@ struct KernelRow {
   std::uint64_t touched = 0;   ///< bytes of operands
   std::uint64_t measured = 0;  ///< runs with a time
   Time time = 0;               ///< of the measured runs
-  std::uint64_t
-      reads = 0,
-      hits = 0;  ///< operands under R and U whose tier is known: all, and those in the fastest on entry
-  std::vector<std::pair<std::string, std::uint64_t>>
-      elsewhere;  ///< where the reads that were no hits found their operands; the most first
+  /// Operands under R and U whose tier is known: all, and those in the fastest on entry.
+  std::uint64_t reads = 0, hits = 0;
+  /// Where the reads that were no hits found their operands; the most first.
+  std::vector<std::pair<std::string, std::uint64_t>> elsewhere;
 };
 
 struct LargeRow {

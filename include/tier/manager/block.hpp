@@ -15,7 +15,7 @@ namespace tier {
 class Manager;
 struct BlockRecord;
 
-/// The hot cache line of a block: all that a scope on a resident object touches.
+/// The part of a block's record that a scope needs to use the block without a lock: one cache line.
 ///
 /// A thread that holds a pin may read `address` and use the bytes; `BlockState` says how to get a pin.
 struct alignas(64) TIER_EXPORT Block {
@@ -67,7 +67,7 @@ struct alignas(64) TIER_EXPORT Block {
 };
 static_assert(sizeof(Block) == 64);
 
-/// Orders uses without a clock: by the manager's epoch, and within an epoch by the order on one thread.
+/// Numbers uses, so that a policy can tell which came later, and reads no clock: by the manager's epoch, and within an epoch by the order on one thread.
 class TIER_EXPORT UseClock {
  public:
   [[nodiscard]] std::uint64_t stamp() noexcept {

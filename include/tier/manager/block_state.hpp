@@ -75,7 +75,7 @@ class TIER_EXPORT BlockState {
 
   // --- pins: any thread -----------------------------------------------------------------------------------
 
-  /// \return  the word before: without `needs_manager` the bytes may be used. (1) acquires what the publisher released.
+  /// \return  the word before: without `needs_manager` the bytes may be used. (1) acquires what `end_move` released.
   Value pin() noexcept { return Value{word_.fetch_add(one_pin, std::memory_order_acquire)}; }  // (1) <- (2)
   /// \return  the word before
   Value unpin() noexcept {

@@ -124,7 +124,8 @@ struct ManagerOptions {
   VirtualClock* clock = nullptr;
 };
 
-/// Something with threads and locks of its own that works on a manager's tiers, as tables do. It rests while the process
+/// The base of what must be told when the process forks and when the runtime ends, because it works on a manager's tiers with
+/// threads and locks of its own, as tables do. It rests while the process
 /// forks, and stops with the runtime. It may wait for calls of the manager.
 class TIER_EXPORT Companion {
  public:
@@ -139,12 +140,14 @@ class TIER_EXPORT Companion {
   virtual void add_statistics(Statistics& statistics) const = 0;
 };
 
-/// The core of a runtime. Objects hold it alive; users reach it through `Runtime` and scopes.
+/// Keeps track of all objects of a runtime: in which tier their bytes are, who uses them, and when they move. Objects hold it
+/// alive; users reach it through `Runtime` and scopes.
 ///
 /// Lock order: this lock, then nothing (heaps are behind it). Policy and observers are called under it; bytes move
 /// outside it. Invariants, checked by `check_invariants()`: (I1) a live block has one primary region, unless it is
 /// retired; (I2) its regions lie in different tiers; (I3) a tier's used bytes are the sum of its regions with slack
-/// and of condemned ranges, and at most its capacity; (I4) a block is marked moving exactly while it has a transfer;
+/// and of condemned ranges, and at most its capacity; (I4) a block is marked moving exactly while it has a transfer or
+/// slides;
 /// (I5) a settled block's address is its primary's; (I6) every region belongs to a block, a transfer or a room in the
 /// making, or is its tier's spare or cached in a window, which statistics do not count.
 /// \threadsafety  Internally synchronised.

@@ -60,6 +60,8 @@ class TIER_EXPORT ObjectHandle {
   [[nodiscard]] Bytes size_bytes() const noexcept { return {object_ != nullptr ? object_->size : 0}; }
   [[nodiscard]] const std::shared_ptr<Manager>& manager() const noexcept { return manager_; }
   void reset() noexcept;
+  /// Gives up the object without ending it; another handle made of it ends it.
+  [[nodiscard]] Object* release() noexcept { return std::exchange(object_, nullptr); }
 
  private:
   std::shared_ptr<Manager> manager_;

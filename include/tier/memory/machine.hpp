@@ -46,8 +46,8 @@ struct Machine {
   unsigned cpus = 0;         ///< CPUs that this process may use
   Bytes page_size;
   Bytes memory_total, memory_available;
-  std::optional<Bytes>
-      memory_limit;  ///< lowest limit of this process's control groups, if lower than the memory
+  /// The lowest limit of this process's control groups, if lower than the memory.
+  std::optional<Bytes> memory_limit;
   /// Memory that the control groups have left of their limits, if lower than the memory. Memory that they and their
   /// neighbours use and could not give back does not count. None if there is no limit.
   std::optional<Bytes> memory_left;

@@ -19,8 +19,8 @@ enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated, Nu
 /// Describes a tier; nothing exists until `make_tier`. `parse_tiers` and `to_string` read and write it as text.
 struct TierSpec {
   TierKind kind = TierKind::Dram;
-  std::string
-      model;  ///< emulated or simulated device: one of `model_names()`; `memkind`: its kind; or a role
+  /// An emulated or simulated device, one of `model_names()`; for `memkind` its kind; or a role.
+  std::string model;
   /// The place of a file: an existing folder, in which an unnamed file is made, or with `new_file` a file that does not
   /// exist, in an existing folder. For `pmem` also a DAX device.
   std::string path;

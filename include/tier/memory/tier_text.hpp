@@ -15,6 +15,10 @@ namespace tier {
 /// \throws  `ConfigError` naming the text, the position and what is allowed
 TIER_EXPORT std::vector<TierSpec> parse_tiers(std::string_view text);
 
+/// Checks tiers that shall hold a program's data.
+/// \throws  `ConfigError` for a simulated one: it has addresses without memory, and would lose what is put there
+TIER_EXPORT void require_bytes(std::span<const TierSpec> specs);
+
 /// Returns text that `parse_tiers` reads back as the same tiers. Leaves out options without a text form: `prefault`,
 /// `engine`, `faults`.
 [[nodiscard]] TIER_EXPORT std::string to_string(const TierSpec& spec);

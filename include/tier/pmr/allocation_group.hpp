@@ -12,7 +12,7 @@
 
 namespace tier {
 
-/// Memory that belongs together. Scopes and hints on a group cover every block of a window that it has when they begin;
+/// Memory on which one scope or hint can be opened as a whole, such as all that came from one resource. Scopes and hints on a group cover every block of a window that it has when they begin;
 /// scopes also cover blocks that come to it before they end.
 class TIER_EXPORT AllocationGroup {
  public:

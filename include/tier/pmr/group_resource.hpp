@@ -2,17 +2,11 @@
 #pragma once
 /// \file  Makes a group of the memory that is allocated through it.
 #include <tier/core/export.hpp>
-#include <tier/pmr/allocation_group.hpp>
+#include <tier/pmr/pooled_resource.hpp>
 
-#include <cstddef>
-#include <memory>
 #include <memory_resource>
 
 namespace tier {
-
-namespace detail {
-class Pool;
-}
 
 /// Keeps its allocations apart from others of upstream, in slabs of 64 KiB and large allocations of its own, so that they
 /// move together and a scope can be opened on them. Over an upstream without windows, scopes on it do nothing. A resource
@@ -20,31 +14,14 @@ class Pool;
 /// `madvise(MADV_DONTNEED)`, not zeros.
 /// \threadsafety  Internally synchronised, except construction and destruction. Upstream is called by one thread at a
 ///                time.
-class TIER_EXPORT GroupResource final : public std::pmr::memory_resource, public AllocationGroup {
+class TIER_EXPORT GroupResource final : public detail::PooledResource {
  public:
   /// \pre  `upstream` outlives this resource: a `MigratingResource`, as a rule.
   explicit GroupResource(std::pmr::memory_resource& upstream);
-  GroupResource(const GroupResource&) = delete;
-  GroupResource& operator=(const GroupResource&) = delete;
   /// Frees all memory, as `release`.
   ~GroupResource() override;
 
-  /// Frees all memory to upstream, deallocated or not.
-  void release() noexcept;
   [[nodiscard]] std::pmr::memory_resource& upstream_resource() const noexcept;
-
-  [[nodiscard]] std::size_t block_count() const noexcept override;
-  void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
-  [[nodiscard]] std::shared_ptr<void> cover() const override;
-
- protected:
-  /// \throws  what upstream throws, or `std::bad_alloc`; nothing has changed
-  void* do_allocate(std::size_t size, std::size_t alignment) override;
-  void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
- private:
-  std::unique_ptr<detail::Pool, void (*)(detail::Pool*)> pool_;
 };
 
 }  // namespace tier

@@ -2,17 +2,11 @@
 #pragma once
 /// \file  Fast small allocations, from any number of threads, over any resource.
 #include <tier/core/export.hpp>
-#include <tier/pmr/allocation_group.hpp>
+#include <tier/pmr/pooled_resource.hpp>
 
-#include <cstddef>
-#include <memory>
 #include <memory_resource>
 
 namespace tier {
-
-namespace detail {
-class Pool;
-}
 
 /// A drop-in for `std::pmr::synchronized_pool_resource`, with a cache in each thread.
 ///
@@ -27,7 +21,7 @@ class Pool;
 /// its allocations says so on stderr, in every build.
 /// \threadsafety  Internally synchronised, except construction and destruction. Upstream is called by one thread at a
 ///                time. In the child of a fork it works on, if upstream does.
-class TIER_EXPORT PoolResource : public std::pmr::memory_resource, public AllocationGroup {
+class TIER_EXPORT PoolResource : public detail::PooledResource {
  public:
   PoolResource() : PoolResource{std::pmr::pool_options{}} {}
   explicit PoolResource(std::pmr::memory_resource* upstream) : PoolResource{{}, upstream} {}
@@ -37,29 +31,12 @@ class TIER_EXPORT PoolResource : public std::pmr::memory_resource, public Alloca
   ///                 the smallest blocks of a slab of 2 MiB; a chunk has at least 4096
   /// \pre            `upstream` is not null, and outlives this resource.
   PoolResource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream);
-  PoolResource(const PoolResource&) = delete;
-  PoolResource& operator=(const PoolResource&) = delete;
   /// Frees all memory, as `release`.
   ~PoolResource() override;
 
-  /// Frees all memory to upstream, deallocated or not.
-  void release();
   [[nodiscard]] std::pmr::memory_resource* upstream_resource() const noexcept;
   /// Returns the options in use, rounded up to existing pools.
   [[nodiscard]] std::pmr::pool_options options() const noexcept;
-
-  [[nodiscard]] std::size_t block_count() const noexcept override;
-  void for_each_block(std::size_t at_most, FunctionRef<void(const void*)> visit) const override;
-  [[nodiscard]] std::shared_ptr<void> cover() const override;
-
- protected:
-  /// \throws  what upstream throws, or `std::bad_alloc`; nothing has changed
-  void* do_allocate(std::size_t size, std::size_t alignment) override;
-  void do_deallocate(void* p, std::size_t size, std::size_t alignment) noexcept override;
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
- private:
-  std::unique_ptr<detail::Pool, void (*)(detail::Pool*)> pool_;
 };
 
 }  // namespace tier

@@ -23,7 +23,7 @@ Admitter::Way Admitter::admit(Entrant& e) {
 Admitter::Way Admitter::admit_moving(Entrant& e) {
   Block& b = e.block();
   Transfer* t = b.record->transfer;
-  if (t == nullptr) {  // marked moving a moment ago by a room in the making: look again
+  if (t == nullptr) {  // it slides, or another thread is about to begin or has just ended its move
     if (b.record->sliding)
       state_.monitor.wait(lock_);
     else
@@ -111,8 +111,8 @@ bool Admitter::ask_policy(Entrant& e) {
     if (here != 0) {
       e.asked = Entrant::Asked::Missed;
       ++state_.counters.totals.misses;
-      boost::container::small_vector<OperandFacts, 8>
-          operands;  // the whole batch: each operand where it is now
+      // The whole batch: each operand where it is now.
+      boost::container::small_vector<OperandFacts, 8> operands;
       for (const auto& other : entrants_) {
         const Region* primary = other.block().record->primary();
         operands.push_back({other.block().id, other.op.use, primary != nullptr ? primary->tier : no_tier});

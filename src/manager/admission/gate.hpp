@@ -14,8 +14,8 @@
 
 namespace tier {
 
-/// Lets the operands of a scope, an access, or advice into their blocks: all of a batch or none. `Entry` is the way of one
-/// batch; the gate has what batches share, that is, the line in which they wait for room.
+/// Lets the operands of a scope, an access, or advice into their blocks: all of a batch or none. `Entry` carries one batch
+/// in; the gate has what batches share, that is, the line in which they wait for room.
 /// \threadsafety  Takes the manager's lock.
 class Gate {
  public:

@@ -10,8 +10,8 @@
 
 namespace tier {
 
-/// One search for room in a tier. It takes steps until one of them has made the room, or there is nothing left to try. Others
-/// may take or pin what a step has freed: each such loss is their progress, and another step follows.
+/// One search for room in a tier. It takes steps until one of them has made the room, or there is nothing left to try. Other
+/// threads may take or pin what a step has freed; then they have made progress, and another step follows.
 class Evictor::Search {
  public:
   Search(Evictor& evictor, TierIndex t, const Range& range, BlockId for_block, Closeness closeness,

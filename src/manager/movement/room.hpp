@@ -24,7 +24,7 @@ struct Room {
   bool broken = false;   ///< a block of the run stays where it is
   BlockId fetch = 0;     ///< in the background: fetch this block into the room
   bool background = false;
-  bool forced = false;      ///< the policy offered nothing
+  bool forced = false;      ///< the policy took nothing that was proposed, or what it took has no room below
   std::error_code cause{};  ///< why a block of the run could not leave
 };
 

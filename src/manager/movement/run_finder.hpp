@@ -16,8 +16,8 @@
 namespace tier {
 
 /// Finds runs: neighbouring regions of a tier that make room for a request if they are given up. The policy chooses among
-/// proposals, each grown around one of the coldest blocks; where it wants none, or there are none, the run is found that moves
-/// the fewest bytes. Nothing changes here but ranks, which are refreshed when they are looked at.
+/// proposals, each grown around one of the coldest blocks; where it wants none of them the first leaves, and where there are
+/// none, or none has room below, the run is found that moves the fewest bytes. Nothing changes here but ranks, which are refreshed when they are looked at.
 /// \threadsafety  Under the manager's lock.
 class RunFinder {
  public:

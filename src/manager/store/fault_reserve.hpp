@@ -19,7 +19,7 @@ namespace tier {
 /// must be able to exchange it for another. So whatever takes room asks first whether enough is left (`can_admit`): for four
 /// of the largest blocks of windows, if blocks of windows may be absent, and for the largest block that lives, if the CPU
 /// cannot use some tier. The sums are of all tiers together; what lies where is for compaction to put right. Besides, the end
-/// of the fastest tier is for blocks that can leave at any time (`limit`), and each tier from which windows' blocks are absent
+/// of each tier is for blocks that can leave at any time (`limit`), and each tier from which windows' blocks are absent
 /// keeps a *spare*, by which it can be compacted. README.md tells how this came about.
 /// \threadsafety  Under the manager's lock.
 class FaultReserve {

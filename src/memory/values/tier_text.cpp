@@ -234,6 +234,14 @@ std::vector<std::string_view> memkind_kinds() {
                        : std::vector<std::string_view>{};
 }
 
+void require_bytes(std::span<const TierSpec> specs) {
+  for (const auto& spec : specs)
+    if (spec.kind == TierKind::Simulated)
+      throw ConfigError{"simulated:" + spec.model +
+                        " has addresses without memory, for replays; take emulated:" + spec.model +
+                        ", whose bytes are in DRAM, or a real tier"};
+}
+
 std::string to_string(std::span<const TierSpec> specs) {
   std::string text;
   for (const auto& spec : specs) text.append(text.empty() ? "" : ";").append(to_string(spec));

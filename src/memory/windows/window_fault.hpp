@@ -21,7 +21,7 @@ struct WindowFault {
 class WindowFaults {
  public:
   virtual ~WindowFaults() = default;
-  /// Returns the number of objects that have ended. A fault read before the latest end may be stale: its thread, woken with
+  /// Returns a count that grows whenever a block of a window ends. A fault read before the latest end may be stale: its thread, woken with
   /// others, may have gone on and let go of the object.
   [[nodiscard]] virtual std::uint64_t ended_blocks() const noexcept = 0;
   /// Prepares the page so that the access can be tried again, and calls `wake`.

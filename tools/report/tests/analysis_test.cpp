@@ -173,8 +173,8 @@ TEST_CASE("tables and charts of migrations hold all bytes of the lines m, those 
     const auto t = test::Recording{random_options(random)}.make();
     const auto report = analyse(t, {.most_bins = 300});
     const auto all = migrations_of(t);
-    std::map<std::tuple<std::string, std::string, trace::Cause>, std::pair<std::uint64_t, std::uint64_t>>
-        expected;
+    using Way = std::tuple<std::string, std::string, trace::Cause>;
+    std::map<Way, std::pair<std::uint64_t, std::uint64_t>> expected;
     std::uint64_t bytes = 0;
     for (const auto& m : all) {
       auto& [count, sum] = expected[{std::string{t.name(m.from)}, std::string{t.name(m.to)}, m.cause}];
