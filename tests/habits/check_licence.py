@@ -4,8 +4,8 @@
 import sources
 
 IDENTIFIER = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
-# JSON has no comments, nor have screenshots; the licence itself and prose need none, and test data is what it is.
-EXEMPT_SUFFIXES = {".json", ".md", ".txt", ".csv", ".dat", ".bin", ".gz", ".png"}
+# JSON has no comments, nor have screenshots; the licence itself needs none, and test data is what it is.
+EXEMPT_SUFFIXES = {".json", ".txt", ".csv", ".dat", ".bin", ".gz", ".png"}
 EXEMPT_NAMES = {"LICENSE", "usage", ".gitignore", ".gitattributes"}
 
 
