@@ -14,7 +14,8 @@
 
 namespace tier {
 
-/// Thrown if no tier that could hold the bytes has room. The failed call has changed nothing.
+/// Thrown if no tier that could hold the bytes has room. The failed call has changed nothing, unless it says
+/// otherwise.
 class TIER_EXPORT OutOfTierMemory : public std::bad_alloc {
  public:
   /// \param message  copied into the exception and cut to fit, so that neither making it nor `what()` allocates.

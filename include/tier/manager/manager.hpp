@@ -109,7 +109,7 @@ class PlacedStorage {
 };
 
 struct ManagerOptions {
-  unsigned threads = 0;          ///< for synchronous copies; 0: as many as the machine has
+  unsigned threads = 0;          ///< for synchronous copies; 0: one for each CPU of this process
   unsigned movers = 1;           ///< background threads
   std::optional<bool> yields{};  ///< as in `CopyEngine::Options`
   std::chrono::milliseconds report_waits_after{10'000};

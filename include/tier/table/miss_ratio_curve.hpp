@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How large a table's cache should be, and how tables share a budget.
+/// \file  How large a table's cache should be.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 

@@ -34,7 +34,8 @@ class TIER_EXPORT BackgroundWork {
 /// \threadsafety  Internally synchronised.
 class TIER_EXPORT TableContext {
  public:
-  /// \param threads  how many threads a gather or an update uses, the caller's included; 0: as many as the machine has
+  /// \param threads  how many threads a gather or an update uses, the caller's included; 0: one for each CPU of this
+  ///                 process
   /// \throws         `std::bad_alloc`
   explicit TableContext(std::shared_ptr<Manager> manager, unsigned threads = 0);
   /// \pre  No work is enqueued.
