@@ -31,8 +31,8 @@ namespace tier {
 /// options.budget = needed.whole / 2;  // needed.minimum at least; needed.whole would need no cache
 /// \endcode
 ///
-/// At most one of `budget`, `slots` and `share` is given; without them the budget is the free memory of the fastest tier.
-/// A table that the budget covers is whole: all its rows are in the fastest tier, and it has no cache.
+/// At most one of `budget`, `slots` and `share` is given; without them the budget is the largest free piece of the
+/// fastest tier. A table that the budget covers is whole: all its rows are in the fastest tier, and it has no cache.
 struct TableOptions {
   std::uint64_t rows = 0;
   std::size_t dim = 0;
