@@ -34,10 +34,10 @@ enum class Priority : std::uint8_t {
   Awaited  ///< a thread waits for it
 };
 
-/// Moves `size` bytes from one tier to another, in chunks that several threads may carry out. The owner keeps the task
-/// alive until `finished()`, and may delete it there. The ranges stay valid until then, even if the task is cancelled. If
-/// the CPU cannot address a tier, offsets, size and the memory on the other side are multiples of that tier's
-/// `io_alignment()`.
+/// One copy for a `CopyEngine`: `size` bytes from one tier to another. A program derives from it, and is told in
+/// `finished()` when the copy has ended. Several threads may carry out its chunks. The owner keeps the task alive until
+/// `finished()`, and may delete it there. The ranges stay valid until then, even if the task is cancelled. If the CPU
+/// cannot address a tier, offsets, size and the memory on the other side are multiples of that tier's `io_alignment()`.
 ///
 /// Life: idle -> submitted (or run) -> finished; it may then be submitted again, also from inside `finished()`.
 /// `finished()` is called exactly once each time, by the thread that ends the last chunk, without a lock of the engine.
@@ -55,7 +55,8 @@ class TIER_EXPORT CopyTask {
   /// Hides the copy from ThreadSanitizer: the program may touch the bytes meanwhile, and the system orders the accesses by
   /// a window's write protection.
   bool unannounced = false;
-  /// The side that failed: reading `from` or writing `to`. Set before `finished()` gets an error, unless `prepare()` refused.
+  /// The side that failed: reading `from` or writing `to`. Set before `finished()` gets an error, unless `prepare()`
+  /// refused.
   Direction failed = Direction::Read;
 
  protected:
@@ -78,9 +79,26 @@ class TIER_EXPORT CopyTask {
   alignas(std::max_align_t) std::byte state_[128];
 };
 
-/// Carries out copies. Synchronous copies run in a private, isolated TBB arena; background copies on this engine's own
-/// mover threads, highest priority first, one chunk at a time, so that a copy that a scope awaits overtakes the rest.
-/// Uses non-temporal stores if they measure faster, with one fence per worker; batches of deep-queue I/O for file tiers.
+/// Copies bytes between tiers: at once, with all threads, or in the background, by priority. Synchronous copies run in a
+/// private, isolated TBB arena; background copies on this engine's own mover threads, highest priority first, one chunk
+/// at a time, so that a copy that a scope awaits overtakes the rest. Uses non-temporal stores if they measure faster,
+/// with one fence per worker; batches of deep-queue I/O for file tiers.
+/// \code{.cpp}
+/// #include <tier/memory/tiers.hpp>
+/// struct Copy final : tier::CopyTask {
+///   void finished(std::error_code error, bool /*cancelled*/) noexcept override { failure = error; }
+///   std::error_code failure;
+/// };
+/// const auto fast = tier::make_tier(tier::tiers::dram(4_MiB));
+/// const auto slow = tier::make_tier(tier::tiers::emulated("cxl", 4_MiB));
+/// tier::CopyEngine engine{{.threads = 2, .movers = 1}};
+/// Copy copy;
+/// copy.from.tier = slow.get(), copy.to.tier = fast.get(), copy.size = 4 << 20;
+/// engine.submit(copy, tier::Priority::Prefetch);  // a mover begins
+/// std::array<tier::CopyTask*, 1> awaited{&copy};
+/// engine.run(awaited);  // helps with what is left, and returns when all of it has arrived
+/// assert(!copy.failure);
+/// \endcode
 /// \threadsafety  Internally synchronised. No call holds a lock while bytes move or while `finished()` runs.
 class TIER_EXPORT CopyEngine {
  public:

@@ -9,6 +9,7 @@
 
 namespace tier {
 
+/// A range of indices: [begin, end).
 struct IndexRange {
   std::size_t begin = 0, end = 0;
 };
@@ -21,7 +22,17 @@ struct IndexRange {
   return {begin, begin + length + (part < longer ? 1 : 0)};
 }
 
-/// Runs loops on private worker threads, so that a waiting caller never runs foreign tasks.
+/// Runs loops in parallel, on worker threads of its own, so that a waiting caller never runs foreign tasks.
+/// \code{.cpp}
+/// const std::vector<double> values(100'000, 1.0);
+/// std::array<double, 8> sums{};
+/// tier::Arena arena{4};
+/// arena.parallel_for(sums.size(), [&](std::size_t part) {
+///   const auto [begin, end] = tier::part_of(values.size(), sums.size(), part);
+///   for (std::size_t i = begin; i < end; ++i) sums[part] += values[i];
+/// });
+/// assert(std::accumulate(sums.begin(), sums.end(), 0.0) == 100'000);
+/// \endcode
 /// \threadsafety  Internally synchronised. Callers never wait for each other: a caller that finds the workers taken runs
 ///                its loop alone. A loop may start another, on this arena or a different one.
 class TIER_EXPORT Arena {

@@ -13,6 +13,12 @@
 namespace tier {
 
 /// Holds a size in bytes. A type of its own, so that a page or element count cannot be passed as bytes.
+/// \code{.cpp}
+/// using namespace tier::literals;
+/// const tier::Bytes budget = 1_GiB + tier::parse_bytes("512MiB");
+/// assert(to_string(budget) == "1536MiB" && to_human(budget) == "1.50 GiB");
+/// assert(budget / 4096 == 384_KiB);
+/// \endcode
 struct Bytes {
   std::size_t count = 0;
 

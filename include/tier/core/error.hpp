@@ -14,7 +14,15 @@
 
 namespace tier {
 
-/// Thrown if no tier that could hold the bytes has room. The failed call has changed nothing.
+/// Thrown if no tier that could hold the bytes has room. The failed call has changed nothing, unless it says otherwise.
+/// \code{.cpp}
+/// try {
+///   const tier::Tensor<float> larger_than_all_tiers{runtime, {1024, 1024, 1024}};
+/// } catch (const tier::OutOfTierMemory& error) {
+///   std::fputs(error.what(), stderr);  // of each tier: how much is free, in one piece, and in use
+///   if (error.cause()) std::fputs("a slow tier has failed\n", stderr);
+/// }
+/// \endcode
 class TIER_EXPORT OutOfTierMemory : public std::bad_alloc {
  public:
   /// \param message  copied into the exception and cut to fit, so that neither making it nor `what()` allocates.
@@ -31,12 +39,28 @@ class TIER_EXPORT OutOfTierMemory : public std::bad_alloc {
 };
 
 /// Thrown if a system call or an underlying library fails, or data cannot be read. Names the call, the tier and the object.
+/// \code{.cpp}
+/// try {
+///   const auto disk = tier::make_tier(tier::tiers::file("/mnt/not_mounted", 1_GiB));
+/// } catch (const tier::TierError& error) {
+///   assert(error.code() == std::errc::no_such_file_or_directory);
+///   std::fputs(error.what(), stderr);
+/// }
+/// \endcode
 class TIER_EXPORT TierError : public std::system_error {
  public:
   TierError(std::error_code code, const std::string& what) : std::system_error{code, what} {}
 };
 
 /// Thrown if a spec, option, environment variable or file is malformed or unknown.
+/// \code{.cpp}
+/// #include <tier/memory/tier_text.hpp>
+/// try {
+///   const auto specs = tier::parse_tiers("dram:1GiB;disk:/mnt/nvme:64GiB");
+/// } catch (const tier::ConfigError& error) {
+///   std::fputs(error.what(), stderr);  // the text, the position, and what is allowed there
+/// }
+/// \endcode
 class TIER_EXPORT ConfigError : public std::invalid_argument {
  public:
   /// \param problem  what is wrong   \param text  the whole text   \param position  the problem's offset in `text`

@@ -12,7 +12,8 @@ namespace tier {
 template <class Signature>
 class FunctionRef;
 
-/// Refers to a callable for the duration of one call.   \pre  The callable outlives the reference.
+/// Lets a function that is no template take any callable. Refers to the callable for the duration of one call.
+/// \pre  The callable outlives the reference.
 template <class R, class... Args>
 class FunctionRef<R(Args...)> {
  public:

@@ -13,7 +13,15 @@
 
 namespace tier {
 
-/// Reads a file, and decompresses it if its first bytes are those of gzip or zstd. The path `-` is the standard input.
+/// Reads a file from beginning to end, compressed or not: decompresses it if its first bytes are those of gzip or zstd.
+/// The path `-` is the standard input.
+/// \code{.cpp}
+/// #include <tier/core/output_file.hpp>
+/// tier::write_file("ids.txt", "17\n4\n17\n");
+/// tier::InputFile file{"ids.txt"};  // or ids.txt.gz
+/// std::array<char, 4096> piece{};
+/// while (const auto size = file.read(piece)) std::fwrite(piece.data(), 1, size, stdout);
+/// \endcode
 /// \threadsafety  Confined to one thread.
 class TIER_EXPORT InputFile {
  public:

@@ -29,7 +29,8 @@ namespace tier {
 /// held for less time than sleeping and waking take.
 enum class LockWait { Sleeping, Spinning };
 
-/// Wraps `std::mutex` with annotations, which the standard libraries often lack.
+/// A mutex of which Clang's analysis checks that it is held where it must be: `std::mutex` with annotations, which the
+/// standard libraries often lack.
 class TIER_CAPABILITY("mutex") Mutex {
  public:
   void lock(LockWait wait = LockWait::Sleeping) TIER_ACQUIRE() {
@@ -49,7 +50,7 @@ class TIER_CAPABILITY("mutex") Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a `Mutex`. The caller may unlock it while bytes move, and lock it again.
+/// Holds a `Mutex` until its end. The caller may unlock it while bytes move, and lock it again.
 class TIER_SCOPED_CAPABILITY MutexLock {
  public:
   explicit MutexLock(Mutex& mutex, LockWait wait = LockWait::Sleeping) TIER_ACQUIRE(mutex) : mutex_{mutex} {
@@ -75,7 +76,7 @@ class TIER_SCOPED_CAPABILITY MutexLock {
   bool held_ = true;
 };
 
-/// A condition variable for `Mutex`.
+/// Lets threads wait for what a `Mutex` guards: a condition variable for it.
 class CondVar {
  public:
   void wait(Mutex& mutex) TIER_REQUIRES(mutex) {

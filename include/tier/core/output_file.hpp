@@ -8,9 +8,16 @@
 
 namespace tier {
 
-/// Writes a temporary file beside the path; `finish` moves it to the path, and a previous file stays until then. The
-/// temporary file has no name if the system supports that, so that even a signal leaves nothing behind. If the path is a
-/// pipe, a device or the standard output (the path `-`), writes directly.
+/// Writes a file that appears complete or not at all. It writes a temporary file beside the path; `finish` moves that to
+/// the path, and a previous file stays until then. The temporary file has no name if the system supports that, so that
+/// even a signal leaves nothing behind. If the path is a pipe, a device or the standard output (the path `-`), it writes
+/// directly.
+/// \code{.cpp}
+/// tier::OutputFile report{"report.csv"};
+/// report.write("batch,seconds\n");
+/// report.write("1,0.25\n");
+/// report.finish();  // without this the path stays as it was
+/// \endcode
 /// \threadsafety  Confined to one thread.
 class TIER_EXPORT OutputFile {
  public:

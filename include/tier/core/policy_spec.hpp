@@ -10,7 +10,12 @@
 
 namespace tier {
 
-/// Names a policy and its options. The policy factory knows which names and options exist.
+/// Names a policy and its options, as they stand in a text. The policy factory knows which names and options exist.
+/// \code{.cpp}
+/// auto spec = tier::parse_policy("hint_aware:mode=LM");
+/// spec.options.emplace_back("keep", "off");
+/// assert(to_string(spec) == "hint_aware:mode=LM,keep=off");
+/// \endcode
 struct PolicySpec {
   std::string name;
   std::vector<std::pair<std::string, std::string>> options;  ///< in the order written; names are unique

@@ -12,8 +12,9 @@
 
 namespace tier {
 
-/// Keeps a free list over slabs of `T`. A returned element stays a valid `T`, so a late atomic access is harmless: the free
-/// list is out of band and does not overwrite elements.
+/// Hands out elements at addresses that stay, and takes them back, with few allocations: it keeps a free list over slabs
+/// of `T`. A returned element stays a valid `T`, so a late atomic access is harmless: the free list is out of band and
+/// does not overwrite elements.
 /// \threadsafety  Externally synchronised.
 template <class T, std::size_t SlabCount = 256>
 class Pool {

@@ -108,8 +108,9 @@ class PlacedStorage {
   std::byte* address_ = nullptr;
 };
 
+/// Options of a manager, most of them as in `RuntimeOptions`.
 struct ManagerOptions {
-  unsigned threads = 0;          ///< for synchronous copies; 0: as many as the machine has
+  unsigned threads = 0;          ///< for synchronous copies; 0: one for each CPU of this process
   unsigned movers = 1;           ///< background threads
   std::optional<bool> yields{};  ///< as in `CopyEngine::Options`
   std::chrono::milliseconds report_waits_after{10'000};
@@ -140,8 +141,9 @@ class TIER_EXPORT Companion {
   virtual void add_statistics(Statistics& statistics) const = 0;
 };
 
-/// Keeps track of all objects of a runtime: in which tier their bytes are, who uses them, and when they move. Objects hold it
-/// alive; users reach it through `Runtime` and scopes.
+/// Keeps the objects of a runtime, and moves their blocks between its tiers: the core of a runtime. Programs hand
+/// `Runtime::manager()` to what is made in a runtime, such as tables, and reach the rest through `Runtime` and scopes.
+/// Objects hold it alive.
 ///
 /// Lock order: this lock, then nothing (heaps are behind it). Policy and observers are called under it; bytes move
 /// outside it. Invariants, checked by `check_invariants()`: (I1) a live block has one primary region, unless it is

@@ -35,7 +35,15 @@ struct Object : boost::intrusive::list_base_hook<> {
   std::vector<Block*> blocks;   ///< with a window: all of them in order of address; `block` is the first
 };
 
-/// Names an object without owning it; valid as long as its handle lives. Null for memory that no runtime manages.
+/// Names an object without owning it, so that objects of different types can stand in one set. Valid as long as the
+/// object's owner lives, such as its tensor. Null for memory that no runtime manages.
+/// \code{.cpp}
+/// tier::Tensor<float> weights{runtime, {256}};
+/// tier::Tensor<int> labels{runtime, {64}};
+/// const std::vector<tier::ObjectRef> operands{weights.object(), labels.object()};
+/// const tier::WriteScope out{tier::overwrites(operands)};
+/// out[weights](0) = 1.0F, out[labels](0) = 1;
+/// \endcode
 struct ObjectRef {
   const Object* object = nullptr;
 

@@ -40,6 +40,7 @@ enum class ObjectChange : std::uint8_t {
   Revived,  ///< a retired part of a group has a place again
   Destroyed
 };
+/// An object has changed.
 struct ObjectEvent : EventHeader {
   ObjectChange change{};
   ObjectRef object;           ///< valid during the call
@@ -64,8 +65,19 @@ struct RegionEvent : EventHeader {
   bool freed = false;
 };
 
-/// Receives all events in order of `sequence`. Called with the manager's lock held and never inside a wait: return
-/// soon, and call nothing of the runtime.
+/// Lets a program watch a runtime: receives all events, in order of `sequence`. Derive from it and override what is wanted.
+/// \code{.cpp}
+/// struct MovedBytes final : tier::Observer {
+///   void on_migration(const tier::MigrationEvent& event) noexcept override { sum += event.bytes.count; }
+///   std::uint64_t sum = 0;
+/// };
+/// MovedBytes moved;
+/// runtime.manager()->add_observer(moved);
+/// const tier::Tensor<float> x{runtime, {1024}};  // what the program does
+/// runtime.manager()->remove_observer(moved);
+/// \endcode
+///
+/// Called with the manager's lock held and never inside a wait: return soon, and call nothing of the runtime.
 /// \threadsafety  Calls are serialised per runtime, on whichever thread causes the event.
 class TIER_EXPORT Observer {
  public:

@@ -9,7 +9,14 @@
 
 namespace tier {
 
-/// A parameter for anything that has a manager: a `Runtime`, or a shared pointer to the manager itself.
+/// A parameter that says in which runtime something is made: a `Runtime`, or a shared pointer to its manager.
+/// \code{.cpp}
+/// const auto make_weights = [](const tier::RuntimeRef& where) {
+///   return tier::Tensor<float>{where, {64, 64}};
+/// };
+/// const auto in_runtime = make_weights(runtime);
+/// const auto in_same = make_weights(runtime.manager());
+/// \endcode
 /// \threadsafety  Immutable.
 class RuntimeRef {
  public:

@@ -44,7 +44,16 @@ struct HintCounts {
   std::uint64_t passed_over = 0;  ///< the policy has asked for nothing
 };
 
-/// A snapshot of a runtime's counters; all counts are since it began.
+/// Tells what a runtime has moved, and why: a snapshot of its counters, all of them since it began.
+/// \code{.cpp}
+/// const tier::Statistics now = runtime.statistics();
+/// for (const auto& each : now.tiers)
+///   std::printf("%s: %s of %s\n", each.name.c_str(), to_human(each.used).c_str(),
+///               to_human(each.capacity).c_str());
+/// std::printf("%ju operands were in the fastest tier, %ju were not\n", std::uintmax_t{now.hits},
+///             std::uintmax_t{now.misses});
+/// std::puts(now.to_text().c_str());  // all counters; to_json() has them for programs
+/// \endcode
 struct TIER_EXPORT Statistics {
   /// Bytes copied from one tier to another for one reason.
   struct Moved {

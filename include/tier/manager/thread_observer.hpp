@@ -33,8 +33,9 @@ struct RowTraffic {
   std::uint64_t start_ns = 0, duration_ns = 0;
 };
 
-/// Receives scopes from the threads that open and end them, and rows from the threads that move them and wait for them. May
-/// wait for a thing that needs neither the manager nor another scope.
+/// Lets a recorder see scopes and rows at little cost: receives scopes from the threads that open and end them, and rows
+/// from the threads that move them and wait for them, without the manager's lock. May wait for a thing that needs neither
+/// the manager nor another scope.
 /// \threadsafety  Called by many threads at once, and in the child of a fork.
 class TIER_EXPORT ThreadObserver {
  public:

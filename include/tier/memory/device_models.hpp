@@ -11,6 +11,10 @@
 namespace tier {
 
 /// Returns the names of the devices that can be emulated and simulated.
+/// \code{.cpp}
+/// for (const auto name : tier::model_names())
+///   std::printf("%s: %.1f GB/s\n", name.data(), tier::find_model(name)->read_bytes_per_second * 1e-9);
+/// \endcode
 [[nodiscard]] TIER_EXPORT std::vector<std::string_view> model_names();
 [[nodiscard]] TIER_EXPORT std::optional<TierModel> find_model(std::string_view name);
 /// Returns the source of a model's numbers; empty if there is no such model.

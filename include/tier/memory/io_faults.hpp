@@ -10,7 +10,17 @@
 
 namespace tier {
 
-/// Decides which accesses of a tier fail; passed in its `TierSpec`. An access that fails moves no bytes.
+/// Lets a test see what a program does when a device fails: decides which accesses of a tier fail. It is passed in the
+/// tier's `TierSpec`. An access that fails moves no bytes.
+/// \code{.cpp}
+/// struct FailingWrites final : tier::IoFaults {
+///   std::error_code on_io(tier::Direction direction, std::uint64_t, std::size_t) noexcept override {
+///     return direction == tier::Direction::Write ? make_error_code(std::errc::io_error) : std::error_code{};
+///   }
+/// };
+/// auto slow = tier::tiers::emulated("nvme", 64_MiB);
+/// slow.faults = std::make_shared<FailingWrites>();
+/// \endcode
 /// \threadsafety  Several threads may call it at once.
 class TIER_EXPORT IoFaults {
  public:

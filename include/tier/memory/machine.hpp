@@ -39,7 +39,14 @@ struct DaxMount {
   Bytes size, free;
 };
 
-/// What `discover()` has found of a machine: its memory and processors, what the system allows this process, and its limits.
+/// Tells which memory this machine has, and what the system lets this process do with it. `discover()` finds it out.
+/// \code{.cpp}
+/// #include <tier/memory/discovery.hpp>
+/// const tier::Machine machine = tier::discover();
+/// for (const auto& node : machine.nodes) std::printf("node %u: %s\n", node.id, to_human(node.total).c_str());
+/// if (!machine.userfaultfd.usable)
+///   std::printf("windows are restricted: %s\n", machine.userfaultfd.reason.c_str());
+/// \endcode
 struct Machine {
   std::string kernel;        ///< `6.1.0-18-amd64`
   std::string architecture;  ///< `x86_64`

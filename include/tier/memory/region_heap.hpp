@@ -10,8 +10,8 @@
 
 namespace tier {
 
-/// Allocates regions of [0, capacity) in O(1). Neighbours in address order are linked, so that a run of regions can be
-/// evicted together. Stores nothing in the memory that it manages.
+/// Divides a tier into regions: allocates and frees parts of [0, capacity), each in O(1). Neighbours in address order are
+/// linked, so that a run of regions can be evicted together. Stores nothing in the memory that it manages.
 ///
 /// (H1) slots in address order tile [0, capacity); (H2) no two neighbours are both free; (H3) a free slot is in
 /// the list of its size class and the bitmaps say which lists are not empty; (H4) used() = the sum of live slots.

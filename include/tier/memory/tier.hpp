@@ -19,7 +19,16 @@ namespace tier {
 
 class PagePolicy;
 
-/// Provides a pool of memory with a capacity and a speed. It addresses bytes by offsets and does not know objects.
+/// A pool of memory or of storage with a capacity and a speed. A `Runtime` makes its tiers itself; `make_tier` makes one
+/// for other uses, and a new kind of device is a class derived from this one. A tier addresses bytes by offsets and does
+/// not know objects.
+/// \code{.cpp}
+/// #include <tier/memory/tiers.hpp>
+/// const auto slow = tier::make_tier(tier::tiers::emulated("cxl", 64_MiB));
+/// std::byte* const memory = slow->base();  // null if the CPU cannot load and store there
+/// assert(slow->capacity() == 64_MiB && slow->model().addressable && memory != nullptr);
+/// std::puts(slow->description().c_str());
+/// \endcode
 /// \threadsafety  Internally synchronised; transfers on disjoint ranges may run concurrently.
 class TIER_EXPORT Tier {
  public:

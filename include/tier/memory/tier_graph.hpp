@@ -25,8 +25,15 @@ struct NodeGroup {
   [[nodiscard]] TIER_EXPORT std::string node_list() const;
 };
 
-/// Keeps the groups of memory that a process may use, fastest first. The order of demotion between tiers made of them
-/// follows from their models: `demotion_order()`.
+/// Tells which kinds of memory a process may use, and what copies between them cost. It keeps nodes of one kind and about
+/// one speed as a group, the fastest group first. The order of demotion between tiers made of them follows from their
+/// models: `demotion_order()`.
+/// \code{.cpp}
+/// const tier::TierGraph graph{tier::discover()};
+/// for (const auto& group : graph.groups())
+///   std::printf("%s on nodes %s, %s\n", to_string(group.kind).data(), group.node_list().c_str(),
+///               to_human(group.total).c_str());
+/// \endcode
 /// \threadsafety  Immutable.
 class TIER_EXPORT TierGraph {
  public:

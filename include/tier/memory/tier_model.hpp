@@ -8,7 +8,14 @@
 
 namespace tier {
 
-/// The speed and abilities of a tier; declared, measured, or imposed by emulation.
+/// The speed and abilities of a tier; declared, measured, or imposed by emulation. The order of tiers, and where blocks go
+/// that leave one, follow from it.
+/// \code{.cpp}
+/// #include <tier/memory/device_models.hpp>
+/// const auto cxl = tier::find_model("cxl").value(), nvme = tier::find_model("nvme").value();
+/// assert(tier::is_faster(cxl, nvme) && cxl.addressable && !nvme.addressable);
+/// std::printf("%.0f us for a block of 2 MiB\n", tier::seconds_to_copy(nvme, cxl, 2_MiB) * 1e6);
+/// \endcode
 struct TierModel {
   double read_bytes_per_second = 0;
   double write_bytes_per_second = 0;

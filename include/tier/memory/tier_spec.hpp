@@ -16,7 +16,15 @@ class IoFaults;
 
 enum class TierKind : std::uint8_t { Dram, File, Mapped, Emulated, Simulated, Numa, Pmem, Memkind, Role };
 
-/// Describes a tier; nothing exists until `make_tier`. `parse_tiers` and `to_string` read and write it as text.
+/// Describes a tier for `RuntimeOptions::tiers` and `make_tier`; nothing exists before. The functions in `tier::tiers`
+/// return one for each kind. `parse_tiers` and `to_string` read and write it as text.
+/// \code{.cpp}
+/// #include <tier/memory/tier_text.hpp>
+/// std::vector<tier::TierSpec> specs{tier::tiers::dram(1_GiB), tier::tiers::file("/mnt/nvme", 64_GiB)};
+/// assert(specs == tier::parse_tiers("dram:1GiB;file:/mnt/nvme:64GiB"));
+/// specs[0].pages = tier::PageKind::Small;
+/// specs[1].engine = tier::IoEngine::Threads;
+/// \endcode
 struct TierSpec {
   TierKind kind = TierKind::Dram;
   /// An emulated or simulated device, one of `model_names()`; for `memkind` its kind; or a role.

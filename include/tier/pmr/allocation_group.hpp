@@ -12,8 +12,9 @@
 
 namespace tier {
 
-/// Memory on which one scope or hint can be opened as a whole, such as all that came from one resource. Scopes and hints on a group cover every block of a window that it has when they begin;
-/// scopes also cover blocks that come to it before they end.
+/// Memory that was allocated together, so that a scope or a hint can name all of it: `MigratingResource`,
+/// `GroupResource`, `ArenaResource`, and `PoolResource` over one of these. Scopes and hints on a group cover every block
+/// of a window that it has when they begin; scopes also cover blocks that come to it before they end.
 class TIER_EXPORT AllocationGroup {
  public:
   /// Returns how many blocks of windows the group has.

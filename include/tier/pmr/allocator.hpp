@@ -18,8 +18,15 @@ namespace detail {
 [[noreturn]] TIER_EXPORT void refuse_without_resource();
 }
 
-/// An allocator over a memory resource. Unlike `std::pmr::polymorphic_allocator` it moves with its container, never falls
-/// back to the default resource, and does not pass itself on to what the elements own.
+/// Brings a memory resource to containers that take an allocator and are not of `std::pmr`. Unlike
+/// `std::pmr::polymorphic_allocator` it moves with its container, never falls back to the default resource, and does not
+/// pass itself on to what the elements own.
+/// \code{.cpp}
+/// tier::MigratingResource memory{runtime};
+/// std::vector<float, tier::Allocator<float>> samples(1000, &memory);
+/// const auto moved = std::move(samples);  // takes its memory along
+/// assert(moved.get_allocator().resource() == &memory);
+/// \endcode
 ///
 /// An allocator made without a resource, as in a container made without an allocator, cannot allocate. Such a container
 /// is one to move into, or to assign to.

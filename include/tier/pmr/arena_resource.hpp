@@ -17,6 +17,7 @@ namespace detail {
 class ArenaPool;
 }
 
+/// Options of an `ArenaResource`.
 struct ArenaOptions {
   std::string_view name = "ArenaResource";  ///< name of the object, for messages and statistics
   /// Makes deallocating do nothing, as in `std::pmr::monotonic_buffer_resource`, so that data that is built once and freed
@@ -24,8 +25,15 @@ struct ArenaOptions {
   bool monotonic = false;
 };
 
-/// A memory resource whose allocations are all in one object: a scope or hint on it, or on any container in it, covers
-/// everything. Pointers stay valid while it moves.
+/// A memory resource for data that is used as a whole: all allocations are in one object, so that a scope or hint on it,
+/// or on any container in it, covers everything. Pointers stay valid while it moves.
+/// \code{.cpp}
+/// tier::ArenaResource arena{runtime, 64_MiB};  // at most; it grows as it is used
+/// std::pmr::list<std::pmr::string> names{&arena};
+/// names.emplace_back("a name that is too long for the string itself");
+/// tier::archive(arena);             // nodes and characters may leave fast memory
+/// const tier::ReadScope in{names};  // and all of them come back
+/// \endcode
 ///
 /// It grows in blocks, from 64 KiB to 2 MiB, up to a maximum that costs only address space. Deallocated memory is reused;
 /// blocks without allocations go back to the tiers at once. Metadata lies outside the allocations, so that deallocating

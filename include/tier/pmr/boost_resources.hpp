@@ -37,11 +37,18 @@ class ResourceAdaptor final : public To {
 };
 }  // namespace detail
 
-/// Makes a Boost resource usable as a standard one.
+/// Makes a Boost resource usable as a standard one, so that this library's can draw from it.
 /// \threadsafety  As upstream.
 using FromBoostResource =
     detail::ResourceAdaptor<std::pmr::memory_resource, boost::container::pmr::memory_resource>;
 /// Makes a standard resource, such as any of this library, usable as a Boost one.
+/// \code{.cpp}
+/// tier::MigratingResource memory{runtime};
+/// tier::ToBoostResource adapted{memory};
+/// boost::container::pmr::memory_resource& for_boost = adapted;
+/// void* const p = for_boost.allocate(1000, 16);
+/// for_boost.deallocate(p, 1000, 16);
+/// \endcode
 /// \threadsafety  As upstream.
 using ToBoostResource =
     detail::ResourceAdaptor<boost::container::pmr::memory_resource, std::pmr::memory_resource>;

@@ -20,8 +20,14 @@
 /// `ConfigError` when it allocates.
 namespace tier::containers {
 
-/// A vector that default-initialises new elements: those of trivial types are not zeroed before they are overwritten.
-/// Elements move in one piece when it grows.
+/// A vector for elements that are about to be overwritten: it default-initialises new ones, so that those of trivial
+/// types are not zeroed. Elements move in one piece when it grows.
+/// \code{.cpp}
+/// tier::MigratingResource memory{runtime};
+/// tier::containers::vector<float> samples{&memory};
+/// samples.resize(1 << 20);  // no element has a value yet
+/// std::fill(samples.begin(), samples.end(), 1.0F);
+/// \endcode
 template <class T>
 class vector : public boost::container::vector<T, Allocator<T>> {
   using Base = boost::container::vector<T, Allocator<T>>;
@@ -37,7 +43,13 @@ class vector : public boost::container::vector<T, Allocator<T>> {
   void resize(std::size_t count) { Base::resize(count, boost::container::default_init); }
 };
 
-/// A vector with room for `Inline` elements in itself.
+/// A vector for few elements: it has room for `Inline` of them in itself.
+/// \code{.cpp}
+/// tier::StatisticsResource counted{*std::pmr::new_delete_resource()};
+/// tier::containers::small_vector<int, 4> few{&counted};
+/// for (int i = 0; i < 4; ++i) few.push_back(i);
+/// assert(counted.statistics().allocations == 0);
+/// \endcode
 template <class T, std::size_t Inline>
 class small_vector : public boost::container::small_vector<T, Inline, Allocator<T>> {
   using Base = boost::container::small_vector<T, Inline, Allocator<T>>;

@@ -108,6 +108,13 @@ constexpr bool passes_allocator_on() {
 /// Returns a copy in `resource`. A container of `std::pmr` is copied with what its elements own in such containers, as far
 /// as they pass an allocator on, which pairs, tuples and containers do. A container over `tier::Allocator` may have only
 /// elements that own nothing in a resource. A plain copy of a `std::pmr` container would lie in the default resource.
+/// \code{.cpp}
+/// tier::MigratingResource memory{runtime};
+/// const std::pmr::vector<std::pmr::string> names{"one", "another one, too long for the string itself"};
+/// const auto copy = tier::copy_in(memory, names);
+/// assert(copy == names && copy.get_allocator().resource() == &memory);
+/// assert(copy[1].get_allocator().resource() == &memory);
+/// \endcode
 ///
 /// Parts that do not pass an allocator on would be copied to the default resource: an optional, a variant, an array or a
 /// container of another allocator with elements that draw from a resource does not compile. The members of the program's

@@ -11,8 +11,21 @@
 
 namespace tier {
 
-/// If upstream has no memory, calls a function that may free some, such as a cache's entries, and asks upstream again as
-/// long as the function returns true.
+/// Lets a program free memory before an allocation fails: if upstream has none, calls a function that may free some, such
+/// as a cache's entries, and asks upstream again as long as the function returns true.
+/// \code{.cpp}
+/// tier::LimitingResource limited{*std::pmr::new_delete_resource(), 1_MiB};
+/// std::pmr::vector<std::byte> cache(900'000, &limited);
+/// const auto give_up_cache = [&](tier::Bytes) {
+///   const bool had_some = !cache.empty();
+///   cache.clear();
+///   cache.shrink_to_fit();
+///   return had_some;
+/// };
+/// tier::FailureCallbackResource memory{limited, give_up_cache};
+/// const std::pmr::vector<std::byte> needed(500'000, &memory);  // takes the room of `cache`
+/// assert(cache.empty());
+/// \endcode
 /// \threadsafety  Internally synchronised if `upstream` and the function are.
 class TIER_EXPORT FailureCallbackResource final : public ForwardingResource {
  public:

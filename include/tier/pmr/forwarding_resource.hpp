@@ -8,8 +8,22 @@
 
 namespace tier {
 
-/// Passes requests on to upstream; the base of resources that do one thing more. Scopes and hints see through it: on a
-/// container over it they cover the group of upstream.
+/// The base of resources that pass requests on to upstream, and do one thing more: derive from it to write your own.
+/// Scopes and hints see through it: on a container over it they cover the group of upstream.
+/// \code{.cpp}
+/// class Largest final : public tier::ForwardingResource {
+///  public:
+///   using ForwardingResource::ForwardingResource;
+///   std::size_t bytes = 0;
+///
+///  private:
+///   void* do_allocate(std::size_t size, std::size_t alignment) override {
+///     bytes = std::max(bytes, size);
+///     return ForwardingResource::do_allocate(size, alignment);
+///   }
+/// };
+/// Largest largest{*std::pmr::new_delete_resource()};
+/// \endcode
 /// \threadsafety  As upstream.
 class TIER_EXPORT ForwardingResource : public std::pmr::memory_resource {
  public:

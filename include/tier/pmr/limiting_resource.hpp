@@ -11,7 +11,18 @@
 
 namespace tier {
 
-/// Caps the bytes outstanding at once from an upstream resource, as requested, without rounding.
+/// Keeps a part of a program within a budget: caps the bytes outstanding at once from an upstream resource, as requested,
+/// without rounding.
+/// \code{.cpp}
+/// #include <tier/core/error.hpp>
+/// tier::LimitingResource limited{*std::pmr::new_delete_resource(), 1_MiB};
+/// std::pmr::vector<std::byte> buffer(500'000, &limited);
+/// try {
+///   buffer.resize(2'000'000);
+/// } catch (const tier::OutOfTierMemory&) {
+///   assert(limited.outstanding() == tier::Bytes{500'000});
+/// }
+/// \endcode
 /// \threadsafety  Internally synchronised if `upstream` is: the only state is one atomic count.
 class TIER_EXPORT LimitingResource final : public ForwardingResource {
  public:

@@ -11,7 +11,12 @@
 
 namespace tier {
 
-/// Calls a function for each allocation and deallocation that passes to an upstream resource.
+/// Shows what a program allocates: calls a function for each allocation and deallocation that passes to an upstream
+/// resource.
+/// \code{.cpp}
+/// tier::LoggingResource logged{*std::pmr::new_delete_resource(), stderr};
+/// const std::pmr::vector<int> numbers(1000, &logged);  // allocate,0x7f10a2c0,4000,4
+/// \endcode
 /// \threadsafety  Internally synchronised if `upstream` and the function are.
 class TIER_EXPORT LoggingResource final : public ForwardingResource {
  public:

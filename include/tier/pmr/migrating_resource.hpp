@@ -12,6 +12,14 @@ namespace tier {
 
 /// A general memory resource whose allocations move between the tiers of a runtime while pointers to them stay valid:
 /// containers work on it unmodified, with or without scopes.
+/// \code{.cpp}
+/// tier::MigratingResource memory{runtime};
+/// std::pmr::unordered_map<int, std::pmr::vector<int>> lists{&memory};
+/// for (int key = 0; key < 100; ++key) lists[key].assign(100'000, key);  // 40 MB, perhaps more than fast memory
+/// const int* const pointer = &lists[7].front();
+/// tier::migrate(lists[7], 1);  // to slow memory
+/// assert(pointer == &lists[7].front() && *pointer == 7);
+/// \endcode
 ///
 /// An allocation of more than 32 KiB is an object of its own, in blocks of up to 2 MiB that move one by one. Smaller ones
 /// share objects of 64 KiB with others that were allocated about the same time, whatever their sizes. Metadata lies outside

@@ -12,10 +12,18 @@
 
 namespace tier {
 
-/// Allocates memory in one tier that never moves. It counts against the tier's capacity, rounded up to 64 B or as the next
-/// paragraph says; making room for it may move other objects. In the fastest tier an allocation is refused if it would
-/// leave no room for objects that must be there to be used. Each takes about a microsecond and some 600 B of ordinary
-/// memory: put a `PoolResource` over it for small ones.
+/// A memory resource for data whose tier the program chooses: allocates memory in one tier, which never moves.
+/// \code{.cpp}
+/// tier::PlacedResource slow{runtime, 1};  // or by its name, "emulated:cxl"
+/// tier::PoolResource pool{&slow};         // for small allocations
+/// std::pmr::vector<std::pmr::string> archive{&pool};
+/// archive.emplace_back("a text that is used where it is, in slow memory");
+/// \endcode
+///
+/// The memory counts against the tier's capacity, rounded up to 64 B or as the next paragraph says; making room for it
+/// may move other objects. In the fastest tier an allocation is refused if it would leave no room for objects that must
+/// be there to be used. Each takes about a microsecond and some 600 B of ordinary memory: put a `PoolResource` over it
+/// for small ones.
 ///
 /// If a tier of the runtime has direct I/O, regions are whole blocks of its device, usually 4 KiB. Smaller allocations then
 /// share segments of 64 KiB. An empty segment is freed at once, but one is kept while others are in use. If there is no

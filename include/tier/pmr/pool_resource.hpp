@@ -8,7 +8,13 @@
 
 namespace tier {
 
-/// A drop-in for `std::pmr::synchronized_pool_resource`, with a cache in each thread.
+/// Makes small allocations fast, from any number of threads: a drop-in for `std::pmr::synchronized_pool_resource`, with a
+/// cache in each thread.
+/// \code{.cpp}
+/// tier::PoolResource pool;  // or over any other resource
+/// std::pmr::map<int, std::pmr::string> names{&pool};
+/// names[1] = "a name that is too long for the string itself";
+/// \endcode
 ///
 /// Small allocations are cut from slabs of 64 KiB to 2 MiB, which are kept until `release()`. Over windows slabs have 64
 /// KiB and are freed as soon as they are empty, except one, so that no empty memory is moved. An allocation larger than

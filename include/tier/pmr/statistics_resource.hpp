@@ -22,7 +22,14 @@ struct ResourceStatistics {
   Bytes peak;  ///< the most bytes outstanding at once
 };
 
-/// Counts the allocations and bytes that pass to and from an upstream resource.
+/// Tells how much a part of a program allocates: counts the allocations and bytes that pass to and from an upstream
+/// resource.
+/// \code{.cpp}
+/// tier::StatisticsResource counted{*std::pmr::new_delete_resource()};
+/// std::pmr::vector<int>(1000, &counted);
+/// const tier::ResourceStatistics counts = counted.statistics();
+/// assert(counts.allocations == 1 && counts.peak == tier::Bytes{4000} && counts.outstanding == 0_B);
+/// \endcode
 /// \threadsafety  Internally synchronised if `upstream` is. Each count is atomic on its own.
 class TIER_EXPORT StatisticsResource final : public ForwardingResource {
  public:

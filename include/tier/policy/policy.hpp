@@ -70,7 +70,8 @@ struct BlockFacts {
   std::uint64_t last_use = 0;  ///< epoch of the last use; grows with every use
 };
 
-/// The facts that a policy may ask for and the actions it may take. Valid during a call of the policy only.
+/// Answers a policy's questions, and carries out what it decides: the facts that it may ask for and the actions that it may
+/// take. Valid during a call of the policy only.
 class TIER_EXPORT PolicyContext {
  public:
   [[nodiscard]] virtual std::size_t tier_count() const noexcept = 0;
@@ -111,15 +112,18 @@ struct EventHeader {
   std::uint64_t time_ns = 0;   ///< since the runtime began
 };
 
+/// A block is about to be made, or to be overwritten after it was retired.
 struct AllocationEvent : EventHeader {
   BlockId block = 0;
   Bytes size;
   std::string_view name;
 };
+/// The contents of a block are dead.
 struct RetireEvent : EventHeader {
   BlockId block = 0;
   bool freed = false;  ///< the block is gone; else it was marked as garbage
 };
+/// A hint on a block, from a program or from a scope.
 struct HintEvent : EventHeader {
   Hint hint{};
   BlockId block = 0;
@@ -132,6 +136,7 @@ struct OperandFacts {
   Use use{};
   TierIndex tier = no_tier;  ///< the tier where it is, or was used
 };
+/// A kernel or another scope has entered, or ends.
 struct KernelEvent : EventHeader {
   std::uint64_t scope = 0;
   std::string_view name;
@@ -156,7 +161,9 @@ struct WatermarkEvent : EventHeader {
   TierIndex tier = no_tier;
   Bytes free;
 };
+/// The program has called `end_of_step()`.
 struct StepEvent : EventHeader {};
+/// The last transfer under way has ended.
 struct IdleEvent : EventHeader {};
 
 /// The tier in which a use is to happen.
@@ -177,6 +184,7 @@ struct Run {
   Bytes evicted;                       ///< bytes of live data that would leave
   std::uint64_t hottest = 0;           ///< highest rank of its blocks
 };
+/// Contiguous room that is needed in a tier, for which a run of blocks may leave.
 struct RoomRequest {
   TierIndex tier = no_tier;
   Bytes size;
@@ -200,7 +208,22 @@ enum class WantedUses : std::uint8_t {
   EveryUse  ///< all uses
 };
 
-/// Decides what moves where; owns no bytes and takes no locks.
+/// Decides what moves where. A program writes its own by deriving from this class; `place` and `on_miss` are enough. A
+/// policy changes speed, never results. It owns no bytes and takes no locks.
+/// \code{.cpp}
+/// #include <tier/runtime/policies.hpp>
+/// class SmallFirst final : public tier::Policy {
+///   static bool is_small(tier::Bytes size) { return size <= 64_KiB; }
+///   std::string_view name() const noexcept override { return "small_first"; }
+///   tier::Placement place(const tier::AllocationEvent& event, tier::PolicyContext& context) override {
+///     return {.tier = is_small(event.size) ? tier::TierIndex{0} : context.slower(0)};
+///   }
+///   tier::MissDecision on_miss(const tier::MissEvent& event, tier::PolicyContext&) override {
+///     return {.tier = is_small(event.block.size) ? tier::TierIndex{0} : tier::no_tier};
+///   }
+/// };
+/// tier::register_policy("small_first", [](tier::PolicyOptions) { return std::make_unique<SmallFirst>(); });
+/// \endcode
 ///
 /// Calls are serialised per runtime and come with the manager's lock held: return soon, and call nothing of libtier but
 /// the context. If a call throws, the runtime goes on with first touch and says so once.

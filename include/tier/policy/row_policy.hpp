@@ -43,8 +43,8 @@ class TIER_EXPORT RowFacts {
   ~RowFacts() = default;
 };
 
-/// True for slots that may be given up: slots not in use and not held (or held, if the thread must not wait). Valid only
-/// during the call that it is passed to.
+/// Tells a policy which slots it may give up: true for slots not in use and not held (or held, if the thread must not
+/// wait). Valid only during the call that it is passed to.
 /// \threadsafety  Called within that call, with the table's lock held.
 class TIER_EXPORT SlotFilter {
  public:
@@ -54,8 +54,26 @@ class TIER_EXPORT SlotFilter {
   ~SlotFilter() = default;
 };
 
-/// Decides which rows, with their state, stay in a table's slots. Decides on residency only: results never depend on it.
-/// If a call throws, the table goes on with first touch and says so once.
+/// Decides which rows of a table stay in its fast memory. A program writes its own by deriving from this class. It
+/// decides on residency only: results never depend on it. A row moves with its state. If a call throws, the table goes on
+/// with first touch and says so once.
+/// \code{.cpp}
+/// #include <tier/table/row_table.hpp>
+/// class FirstCome final : public tier::RowPolicy {
+///   std::string_view name() const noexcept override { return "first_come"; }
+///   std::size_t bytes_per_slot() const noexcept override { return 0; }
+///   void attach(tier::RowId, tier::SlotId, const tier::RowFacts&) override {}
+///   void on_hit(tier::RowId, tier::SlotId) override {}
+///   bool admit(tier::RowId, bool slots_free) override { return slots_free; }
+///   void on_insert(tier::RowId, tier::SlotId) override {}
+///   void on_erase(tier::RowId, tier::SlotId) override {}
+///   tier::SlotId victim(const tier::SlotFilter&, tier::RowId, tier::RoomFor) override {
+///     return tier::no_slot;
+///   }
+/// };
+/// tier::TableOptions options;
+/// options.policy = std::make_unique<FirstCome>();
+/// \endcode
 /// \threadsafety  Calls are serialised per table; they come with the table's lock held, so return soon.
 class TIER_EXPORT RowPolicy {
  public:

@@ -56,6 +56,15 @@ struct SlowDown {
   double inputs = 1, outputs = 1, both = 1;
 };
 
+/// Says how fast a machine computes, reads, writes and copies, for replays. `find_machine` has some that are known;
+/// `tier probe` measures this one and writes a file, which `read_machine` reads.
+/// \code{.cpp}
+/// #include <tier/replay/machine_file.hpp>
+/// tier::replay::Machine machine = *tier::replay::find_machine("server");
+/// machine.operations *= 2;  // what if it computed twice as fast?
+/// tier::replay::write_machine(machine, "faster.json");
+/// assert(tier::replay::read_machine("faster.json").operations == machine.operations);
+/// \endcode
 struct Machine {
   std::string name;
   std::string source;

@@ -30,6 +30,7 @@ struct SimulatedTier {
 /// Makes the policy of a table's rows. \param future  the ids that its gathers will ask for, for `belady`
 using RowPolicyFactory = std::function<std::unique_ptr<RowPolicy>(std::vector<RowId> future)>;
 
+/// Options of a replay.
 struct Options {
   /// Passes over the whole trace. If there are several, the first warms up and is not counted.
   unsigned passes = 2;
@@ -98,6 +99,19 @@ struct Result {
 /// Makes the policy. \param future  for `belady`; valid while the policy lives
 using PolicyFactory = std::function<std::unique_ptr<Policy>(const FutureUses& future)>;
 
+/// Tells how long a program would have taken with other tiers or another policy: runs its trace again, in virtual time.
+/// \code{.cpp}
+/// #include <tier/runtime/runtime.hpp>
+/// #include <tier/trace/files.hpp>
+/// runtime.record("run.tt");  // or TIER_TRACE=run.tt
+/// tier::Tensor<float> x{runtime, {1024, 1024}};
+/// tier::WriteScope{tier::overwrites(x)}[x](0, 0) = 1.0F;
+/// runtime.recorder()->finish();
+/// const auto result = tier::replay::run(
+///     tier::trace::read_file("run.tt"), *tier::replay::find_machine("server"),
+///     {{"ddr5", 64_MiB}, {"cxl", 1_GiB}}, [](const tier::FutureUses&) { return tier::make_policy("lru"); });
+/// std::printf("%g s, of which it waited %g s\n", result.seconds, result.waiting);
+/// \endcode
 /// \throws  `ConfigError` for tiers that the machine lacks or that are given twice, for no tier or more than `max_tiers`,
 ///          for a row that its table lacks, for 2^32 rows or more in all passes, or for a trace of more than 64 PiB or
 ///          146 years; `OutOfTierMemory` if a kernel's operands, naming it, or the tables' least caches do not fit

@@ -13,6 +13,7 @@
 
 namespace tier::replay {
 
+/// Options of a replay on a machine whose fast memory is a hardware cache.
 struct TwoLevelOptions {
   unsigned passes = 2;  ///< as `Options::passes`
   /// True: dead tensors are freed at once, so that their addresses are used again. False: a collection frees them at the
@@ -26,13 +27,25 @@ struct TwoLevelOptions {
   std::function<void(std::uint64_t kernel, double seconds, Bytes allocated)> after_kernel{};
 };
 
-/// Replays a trace on such a machine. Fast memory is direct-mapped, write-back and write-allocate. Tensors have addresses
-/// in slow memory, given out by the heap that tiers have. Passes over operands beyond the first hit. Traffic is that of
-/// the hardware: a read takes one read of fast memory, which brings the tag, the data and with it a victim; a miss, of
-/// writes too, reads slow memory and writes fast memory; a dirty victim is written to slow memory. A share
-/// `tag_checked_writes` of writes reads fast memory first. Kernels are bound by operations or by one of the devices, and
-/// slow memory is read and written at the rates of kernels. `Result::traffic` counts all traffic as by kernels; inputs
-/// and outputs are fast if they hit.
+/// Tells how long a program would have taken with fast memory as a hardware cache: replays its trace on such a machine.
+/// \code{.cpp}
+/// using namespace tier::trace;
+/// Trace step;
+/// const auto x = step.declare(1, 4_MiB, TensorKind::Input, "x");
+/// step.add_kernel("load", Phase::Forward, 1e6, std::array{Operand{4_MiB, x, Role::Creates}});
+/// step.add_end_of_iteration();
+/// const auto result = tier::replay::run_two_level(step, *tier::replay::find_machine("cachedarrays"),
+///                                                 {{"dram", 64_MiB}, {"optane", 1_GiB}});
+/// std::printf("%g s, %g of the bytes written found in the cache\n", result.seconds,
+///             result.outputs_fast_share);
+/// \endcode
+///
+/// Fast memory is direct-mapped, write-back and write-allocate. Tensors have addresses in slow memory, given out by the
+/// heap that tiers have. Passes over operands beyond the first hit. Traffic is that of the hardware: a read takes one
+/// read of fast memory, which brings the tag, the data and with it a victim; a miss, of writes too, reads slow memory and
+/// writes fast memory; a dirty victim is written to slow memory. A share `tag_checked_writes` of writes reads fast memory
+/// first. Kernels are bound by operations or by one of the devices, and slow memory is read and written at the rates of
+/// kernels. `Result::traffic` counts all traffic as by kernels; inputs and outputs are fast if they hit.
 /// \param tiers  two of the machine's devices with their sizes
 /// \throws       `ConfigError` if there are not two tiers, the machine lacks one, or the slow one has 2^31 times the
 ///               cache or more, and for a trace of more than 64 PiB or 146 years; `OutOfTierMemory` naming the kernel

@@ -25,6 +25,7 @@ TIER_EXPORT void register_policy(const std::string& name, PolicyFactory factory)
 /// Returns the names of all known policies, in alphabetical order.
 [[nodiscard]] TIER_EXPORT std::vector<std::string> policy_names();
 
+/// Makes a policy of a text, for a replay or a test: a `Runtime` makes its own of `RuntimeOptions::policy`.
 /// \param spec  a name and options, as `hint_aware:mode=LM,prefetch=off`
 /// \throws      `ConfigError` naming what is unknown and what is allowed
 [[nodiscard]] TIER_EXPORT std::unique_ptr<Policy> make_policy(std::string_view spec);

@@ -10,6 +10,7 @@
 
 namespace tier {
 
+/// Makes a row policy, for `TableOptions::policy`.
 /// \throws  `ConfigError` listing the names
 /// \threadsafety  Any thread may call the functions of this file.
 [[nodiscard]] TIER_EXPORT std::unique_ptr<RowPolicy> make_row_policy(std::string_view name);

@@ -21,6 +21,14 @@
 
 namespace tier {
 
+/// Says what a runtime consists of: its tiers, the policy that decides what moves between them, and how many threads copy.
+/// \code{.cpp}
+/// tier::RuntimeOptions options;
+/// options.tiers = {tier::tiers::dram(16_MiB), tier::tiers::emulated("cxl", 64_MiB)};
+/// options.policy = "hint_aware:mode=LM";
+/// options.movers = 0;  // nothing is copied in the background
+/// tier::Runtime runtime{options};
+/// \endcode
 struct RuntimeOptions {
   std::vector<TierSpec> tiers;        ///< 1 to `max_tiers`, in any order; at least one addressable
   std::string policy = "hint_aware";  ///< a name and options, as `hint_aware:mode=LM`
@@ -43,8 +51,18 @@ struct RuntimeOptions {
   std::function<void(std::span<const std::string> names)> on_survivors{};
 };
 
-/// Owns the tiers, policy and manager that all objects made in it share. Objects keep these alive: those that outlive the
-/// runtime can still be used where they are, but no longer migrate on their own.
+/// Lets data be larger than fast memory: it has tiers, and moves what is made in it between them. Tensors, tables and
+/// memory resources are made in a runtime; scopes and hints on them say what is used, and when.
+/// \code{.cpp}
+/// tier::Runtime runtime{{.tiers = {tier::tiers::dram(64_MiB), tier::tiers::file("/var/tmp", 1_GiB)}}};
+/// tier::Tensor<float> x{runtime, {1024, 1024}};
+/// tier::WriteScope{tier::overwrites(x)}[x](0, 0) = 1.0F;
+/// runtime.end_of_step();       // a batch has ended
+/// runtime.print_statistics();  // what has moved, and why
+/// \endcode
+///
+/// It owns the tiers, policy and manager that all objects made in it share. Objects keep these alive: those that outlive
+/// the runtime can still be used where they are, but no longer migrate on their own.
 /// \threadsafety  Internally synchronised, except destruction and `record`.
 class TIER_EXPORT Runtime {
  public:
@@ -54,7 +72,8 @@ class TIER_EXPORT Runtime {
   ///          `TIER_MEASURED`; `TierError` naming the call that failed and the tier or the file; `std::system_error` if a
   ///          thread cannot start
   explicit Runtime(RuntimeOptions options);
-  /// Makes a runtime as in `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`.
+  /// Makes a runtime as in `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`, of text that a program
+  /// gets from its options. `docs/specs.md` has the grammar.
   /// \throws  as the constructor
   [[nodiscard]] static Runtime from_spec(std::string_view tiers, std::string_view policy = "hint_aware");
   /// Makes a runtime from `TIER_TIERS`, and from `TIER_POLICY` and `TIER_WINDOWS` if they are set. The first runtime of a

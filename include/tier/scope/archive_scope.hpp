@@ -19,8 +19,18 @@ concept RefusedByArchive = (!std::same_as<std::remove_cvref_t<Ts>, ArchiveScope>
                            (!std::convertible_to<Ts, std::span<const ObjectRef>> && ...);
 }  // namespace detail
 
-/// Archives on entry, as `archive` does, and hints `will_use` on exit. For objects, for containers and groups in windows,
-/// and for `x.rows(a, b)`. Neither pins nor gives views. Touching inside works, and ends the archiving of what is touched.
+/// Says for the time of a block of code that objects are not used in it, so that they may leave fast memory meanwhile.
+/// Archives on entry, as `archive` does, and hints `will_use` on exit.
+/// \code{.cpp}
+/// tier::Tensor<float> gradients{runtime, {1024, 1024}};
+/// {
+///   const tier::ArchiveScope aside{gradients};
+///   // a part of the program that has no use for them
+/// }  // a policy may begin to bring them back
+/// \endcode
+///
+/// For objects, for containers and groups in windows, and for `x.rows(a, b)`. Neither pins nor gives views. Touching
+/// inside works, and ends the archiving of what is touched.
 /// \pre          The arguments outlive the scope; of containers, only their resources need to.
 /// \threadsafety  Made, moved and ended on one thread at a time.
 class [[nodiscard]] TIER_EXPORT ArchiveScope {

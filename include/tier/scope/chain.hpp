@@ -9,7 +9,8 @@
 
 namespace tier {
 
-/// Names a scope and all scopes opened under it, whichever threads run them.
+/// Names a scope and all scopes opened under it, whichever threads run them, so that threads that work together are not
+/// taken for ones that are in each other's way.
 class Chain {
  public:
   explicit constexpr Chain(std::uint64_t id) noexcept : id_{id} {}
@@ -108,7 +109,18 @@ class Nesting {
 
 }  // namespace detail
 
-/// Carries a chain to another thread: scopes opened here while the guard lives have their parent in that chain.
+/// Lets a thread work for a scope of another one: carries a chain to this thread. Scopes opened here while the guard
+/// lives have their parent in that chain.
+/// \code{.cpp}
+/// tier::Tensor<float> x{runtime, {2, 512}};
+/// const tier::KernelScope step{"fill", tier::overwrites(x)};
+/// std::thread helper{[&x, chain = step.chain()] {
+///   const tier::ChainGuard guard{chain};
+///   tier::WriteScope{x}[x](1, 0) = 1.0F;  // a part of `step`, and no conflict with it
+/// }};
+/// step.out(x)(0, 0) = 1.0F;
+/// helper.join();
+/// \endcode
 /// \threadsafety  Confined to its thread.
 class [[nodiscard]] ChainGuard {
  public:

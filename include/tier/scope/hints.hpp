@@ -53,6 +53,15 @@ void hint_on(Hint hint, const T& object) {
 /// Hints that the objects will be used soon. May start nothing, for instance if fast memory has no free room;
 /// docs/policies.md says which hint starts what, and `Statistics::hints` counts the results. As for scopes, an object (or a
 /// part of one, `x.rows(a, b)`) is named; a container or a group stands for the blocks of windows that it is in.
+/// \code{.cpp}
+/// std::vector<tier::Tensor<float>> layers;
+/// for (int i = 0; i < 8; ++i) layers.emplace_back(runtime, tier::Shape{1024, 1024});
+/// for (std::size_t i = 0; i < layers.size(); ++i) {
+///   if (i + 1 < layers.size()) tier::will_write(layers[i + 1]);  // comes while this one is computed
+///   tier::WriteScope{layers[i]}[layers[i]](0, 0) = 1.0F;
+///   tier::archive(layers[i]);  // makes room
+/// }
+/// \endcode
 /// \threadsafety  All hints: any thread, while no other thread moves, changes or destroys the objects.
 template <HintOperand<Use::Read>... Ts>
 void will_use(Ts&&... objects) {
@@ -91,6 +100,10 @@ requires(!(HintOperand<Ts, Use::Read> && ...)) void archive(Ts&&...) {
 }
 
 /// Begins a fetch. Returns at once, whatever the size; a scope waits for fetches in flight.
+/// \code{.cpp}
+/// tier::Tensor<float> last{runtime, {1024, 1024}}, next{runtime, {1024, 1024}};
+/// if (tier::prefetch(next) == tier::Outcome::Full) tier::archive(last);  // the scope on `next` will fetch it
+/// \endcode
 /// \return  `Done` (begun, or there already), or why it was refused: `Full`, `Pinned`, `Gone`
 template <Scoped T>
 Outcome prefetch(const T& object) noexcept {
@@ -116,6 +129,11 @@ requires(!Scoped<T> && !ScopedInWindows<T>) Outcome prefetch(const T&) {
 
 /// Moves an object in windows to a tier, and returns when it is there. Blocks that a scope has open, or that are freed
 /// meanwhile, stay where they are.
+/// \code{.cpp}
+/// tier::Tensor<float> x{runtime, {4096, 256}, tier::windowed};
+/// tier::WriteScope{x.rows(0, 1)}[x.rows(0, 1)](0, 0) = 1.0F;
+/// const std::size_t blocks = tier::migrate(x.rows(0, 1024), 1);  // to the second fastest tier
+/// \endcode
 /// \pre     All blocks belong to one runtime.
 /// \return  how many blocks of windows it lies in: 0 if it is empty, or so short that it lies in its container
 /// \throws  `ConfigError` for a tier that does not exist, and for plain memory, which cannot move; `OutOfTierMemory` if
@@ -141,6 +159,11 @@ requires(!ScopedInWindows<T>) void migrate(const T&, TierIndex) {
 
 /// Promises that the contents are not needed any more. If the object is in use, this takes effect when that use ends. It
 /// may be overwritten again.
+/// \code{.cpp}
+/// tier::Tensor<float> activations{runtime, {1024, 1024}};
+/// tier::retire(activations);  // their room is free, and nothing of them is written back
+/// tier::WriteScope{tier::overwrites(activations)}[activations](0, 0) = 1.0F;
+/// \endcode
 template <Scoped... Ts>
 void retire(Ts&... objects) noexcept {
   static_assert((!std::is_const_v<Ts> && ...), "retire() ends an object's contents");

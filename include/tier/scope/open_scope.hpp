@@ -16,8 +16,15 @@
 
 namespace tier {
 
-/// Keeps a scope of any kind open; Read-, Write- and KernelScopes may be moved into one. Its operands stay where they are
-/// until it ends, on whichever thread.
+/// Holds a scope of any kind, where its type does not matter: Read-, Write- and KernelScopes may be moved into one. Its
+/// operands stay where they are until it ends, on whichever thread.
+/// \code{.cpp}
+/// tier::Tensor<float> weights{runtime, {1024}}, activations{runtime, {1024}};
+/// std::vector<tier::Scope> open;
+/// open.push_back(tier::ReadScope{weights});
+/// open.push_back(tier::WriteScope{tier::overwrites(activations)});
+/// open.back().out(activations)(0) = 1.0F;
+/// \endcode
 /// \pre           All operands that a runtime manages belong to the same one.
 /// \threadsafety  Look-ups may run concurrently; open, move and end it on one thread at a time.
 class [[nodiscard]] TIER_EXPORT Scope {

@@ -33,7 +33,8 @@ template <class T>
 // The three kinds of lists of operands. Each appends itself to a scope: named objects first, by which structured bindings find
 // their views, then the elements of the other lists.
 
-/// Named objects in one role. Keeps references to them: pass it to a scope at once.
+/// What `reads(x, w)` and the like return: named objects in one role. Keeps references to them: pass it to a scope at
+/// once.
 template <Use role_, class... Ts>
 struct OperandGroup {
   static constexpr Use role = role_;

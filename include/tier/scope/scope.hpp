@@ -72,7 +72,16 @@ class TypedScope : public Scope {
 
 }  // namespace detail
 
-/// Fetches and pins objects for reading: `ReadScope in{x, w}`, `in[x]`, or `auto& [xv, wv] = in`.
+/// Lets a program read objects: fetches them, and pins them until it ends. It gives views of tensors and of their rows; a
+/// container is used as it is while the scope is open.
+/// \code{.cpp}
+/// tier::Tensor<float> x{runtime, {64}}, w{runtime, {64}};
+/// std::ranges::fill(tier::WriteScope{tier::overwrites(x)}[x].elements(), 2.0F);
+/// std::ranges::fill(tier::WriteScope{tier::overwrites(w)}[w].elements(), 0.5F);
+/// tier::ReadScope in{x, w};
+/// auto& [xs, ws] = in;  // the same as in[x] and in[w]
+/// assert(std::inner_product(xs.data(), xs.data() + xs.count(), ws.data(), 0.0F) == 64.0F);
+/// \endcode
 template <ReadList... Lists>
 class [[nodiscard]] ReadScope : public detail::TypedScope<Lists...> {
  public:
@@ -91,7 +100,15 @@ template <detail::NoScope First, class... Rest>
 ReadScope(First&&, Rest&&...)
     -> ReadScope<detail::ListOf<Use::Read, First>, detail::ListOf<Use::Read, Rest>...>;
 
-/// Fetches and pins objects for reading and writing; `WriteScope out{overwrites(y)}` does not fetch.
+/// Lets a program read and write objects: fetches them, and pins them until it ends. `overwrites(y)` does not fetch: the
+/// old contents are gone.
+/// \code{.cpp}
+/// tier::Tensor<float> y{runtime, {64}};
+/// std::ranges::fill(tier::WriteScope{tier::overwrites(y)}[y].elements(), 1.0F);
+/// const tier::WriteScope out{y};
+/// for (float& element : out[y].elements()) element *= 2;
+/// assert(out[y](63) == 2.0F);
+/// \endcode
 template <WriteList... Lists>
 class [[nodiscard]] WriteScope : public detail::TypedScope<Lists...> {
  public:
@@ -115,7 +132,14 @@ template <detail::NoScope First, class... Rest>
 WriteScope(First&&, Rest&&...)
     -> WriteScope<detail::ListOf<Use::Update, First>, detail::ListOf<Use::Update, Rest>...>;
 
-/// One step of computation: `KernelScope k{"conv1", reads(x, w), overwrites(y)}`, `k.in(x)`, `k.out(y)`.
+/// Lets a program take one step of computation, a kernel, with a name and with objects in several roles. Policies and
+/// recordings are told of kernels: they know by the name and the shapes when the same one comes again.
+/// \code{.cpp}
+/// tier::Tensor<float> x{runtime, {64}}, y{runtime, {64}};
+/// std::ranges::fill(tier::WriteScope{tier::overwrites(x)}[x].elements(), 1.0F);
+/// const tier::KernelScope step{"negate", tier::reads(x), tier::overwrites(y)};
+/// std::ranges::transform(step.in(x).elements(), step.out(y).elements().begin(), std::negate<>{});
+/// \endcode
 template <OperandList... Lists>
 class [[nodiscard]] KernelScope : public detail::TypedScope<Lists...> {
  public:

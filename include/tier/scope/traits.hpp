@@ -8,7 +8,7 @@
 
 namespace tier {
 
-/// Specialised by each type that scopes and hints accept (tensor/ does); for a `T`:
+/// Makes scopes and hints accept a type: specialised by each that they accept (tensor/ does); for a `T`:
 /// ```
 /// static ObjectRef object(const T&) noexcept;           null for memory that no runtime manages
 /// static Operand operand(const T&, Use);                what it throws, the scope's constructor throws

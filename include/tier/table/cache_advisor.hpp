@@ -15,8 +15,20 @@ namespace detail {
 class Advisor;
 }
 
-/// Predicts, before a table exists, what its `RowTable::advise` would return after gathers of the same ids. Takes the ids
-/// in pieces, so that a log need not fit memory. Samples `TableOptions::sample` rows, and uses the memory stated there.
+/// Tells from a log of ids how large a table's cache should be, before the table exists: predicts what its
+/// `RowTable::advise` would return after gathers of the same ids.
+/// \code{.cpp}
+/// tier::TableOptions options;  // of the table to be
+/// options.rows = 1000, options.dim = 64, options.sample = 8192;
+/// tier::CacheAdvisor advisor{*runtime.manager(), options};
+/// const std::vector<tier::RowId> log{17, 4, 17, 17, 4, 99};
+/// advisor.note(log);  // piece by piece
+/// std::printf("half of the rows are there with %s\n",
+///             to_human(advisor.advise().least_for(0.5).bytes).c_str());
+/// \endcode
+///
+/// Takes the ids in pieces, so that a log need not fit memory. Samples `TableOptions::sample` rows, and uses the memory
+/// stated there.
 /// \threadsafety  Internally synchronised. Two calls at the same time count in either order.
 class TIER_EXPORT CacheAdvisor {
  public:

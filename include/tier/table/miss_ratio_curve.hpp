@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// \file  How large a table's cache should be, and how tables share a budget.
+/// \file  How large a table's cache should be.
 #include <tier/core/bytes.hpp>
 #include <tier/core/export.hpp>
 
@@ -17,8 +17,16 @@ struct CacheSize {
   double miss_ratio = 0;    ///< share of the rows asked for that are not there
 };
 
-/// The miss ratios of caches of each size, for the rows that a table was asked for. Assumes that rows come one by one and
-/// that the least recently used one is evicted; a policy that knows more misses less.
+/// Tells how often a table's cache would miss, for each size that it could have: by the rows that a table was asked for.
+/// `RowTable::advise` and `CacheAdvisor::advise` return it.
+/// \code{.cpp}
+/// const tier::MissRatioCurve curve{.sizes = {{100, 8_KiB, 0.5}, {500, 40_KiB, 0.1}, {1000, 80_KiB, 0.0}}};
+/// assert(curve.least_for(0.8).slots == 500);
+/// assert(curve.largest_in(64_KiB).bytes == 40_KiB);
+/// \endcode
+///
+/// Assumes that rows come one by one and that the least recently used one is evicted; a policy that knows more misses
+/// less.
 struct TIER_EXPORT MissRatioCurve {
   /// Ascending sizes, from the least cache to the whole table, which misses nothing. The miss ratio never rises.
   std::vector<CacheSize> sizes;

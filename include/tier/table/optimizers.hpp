@@ -8,7 +8,7 @@
 
 namespace tier {
 
-/// Computes row -= rate * gradient. Needs no state.
+/// The plain step of stochastic gradient descent: computes row -= rate * gradient. Needs no state.
 /// \pre           `row` and `gradient` are [dim].
 /// \threadsafety  Safe on different rows concurrently.
 struct TIER_EXPORT Sgd {

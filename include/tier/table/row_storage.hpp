@@ -27,6 +27,15 @@ struct NarrowKernels;
 }
 
 /// Converts between the values of a stored row and floats. For rows that a program keeps itself, in the format of tables.
+/// \code{.cpp}
+/// const tier::RowFormat format{tier::RowStorage::BFloat16};
+/// const std::array<float, 4> values{1, 2, 3, 4};
+/// alignas(2) std::array<std::byte, 4 * value_bytes(tier::RowStorage::BFloat16)> row{};
+/// format.store(row.data(), values);
+/// std::array<float, 4> back{};
+/// format.load(back, row.data());
+/// assert(back == values);  // so few digits are exact
+/// \endcode
 /// \pre           A row is aligned as its values are, and has as many values as there are floats.
 /// \threadsafety  Immutable.
 class TIER_EXPORT RowFormat {

@@ -25,11 +25,31 @@ struct BatchId {
 };
 
 /// A function that `update` calls once for each row of a batch, with the row, its state, and the sum of its gradients.
+/// \code{.cpp}
+/// const auto decay = [](std::span<float> row, std::span<float>, std::span<const float> gradient) noexcept {
+///   for (std::size_t i = 0; i < row.size(); ++i) row[i] = 0.99F * row[i] - 0.1F * gradient[i];
+/// };
+/// static_assert(tier::RowOptimizer<decltype(decay), float>);  // as for table.update(ids, gradients, decay)
+/// \endcode
 template <class F, class T>
 concept RowOptimizer = std::is_nothrow_invocable_v<const F&, std::span<T>, std::span<T>, std::span<const T>>;
 
-/// Keeps rows of `dim` values, with optimiser state beside them, in two tiers: all in the fastest if the budget covers
-/// them, else in a slower one with a cache of rows. A slow tier that moves blocks is read and written in whole blocks.
+/// Keeps rows that are looked up by id, such as embeddings, where they may be larger than fast memory. A row has `dim`
+/// values, with optimiser state beside them. All rows are in the fastest tier if the budget covers them, else in a slower
+/// one with a cache of rows.
+/// \code{.cpp}
+/// #include <tier/runtime/row_policies.hpp>
+/// tier::TableOptions options;
+/// options.rows = 100'000, options.dim = 16, options.slots = 10'000;
+/// options.policy = tier::make_row_policy("hint_aware");
+/// tier::RowTable<float> table{runtime.manager(), std::move(options)};
+/// const std::vector<tier::RowId> ids{17, 4, 17};
+/// table.prefetch(ids);  // optional: as soon as the ids are known
+/// std::vector<float> rows(ids.size() * table.dim());
+/// table.gather(ids, rows);
+/// \endcode
+///
+/// A slow tier that moves blocks is read and written in whole blocks.
 ///
 /// Values go in and out as floats, whatever `TableOptions::storage` is.
 ///
@@ -149,7 +169,18 @@ class RowTable {
   std::unique_ptr<detail::TableCore> core_;
 };
 
-/// The rows of one batch, from gather to update. Its end releases them, also after an exception.
+/// Keeps the rows of one batch at hand from gather to update. Its end releases them, also after an exception.
+/// \code{.cpp}
+/// tier::TableOptions options;
+/// options.rows = 1000, options.dim = 16, options.state_columns = tier::RowWiseAdagrad::state_columns;
+/// tier::RowTable<float> table{runtime.manager(), std::move(options)};
+/// const std::vector<tier::RowId> ids{17, 4, 17};
+/// std::vector<float> rows(ids.size() * 16), gradients(ids.size() * 16, 1.0F);
+/// auto batch = table.batch(ids);
+/// batch.gather(rows);
+/// // ... compute the gradients; row 17 is updated once, by the sum of its two
+/// batch.update(gradients, tier::RowWiseAdagrad{.rate = 0.1F});
+/// \endcode
 /// \threadsafety  One thread at a time.   \pre  The table outlives it.
 template <class T>
 class [[nodiscard]] RowTable<T>::Batch {

@@ -12,6 +12,14 @@ namespace tier {
 
 /// Shares a budget between tables so that together they miss few rows. Each step enlarges the table where a byte saves
 /// most misses, to the size that fits with the steepest gain, which lies on the convex hull of the table's curve.
+/// \code{.cpp}
+/// // Two tables as advise() describes them; the first is asked for a thousand times as many rows.
+/// const std::vector<tier::MissRatioCurve> curves{
+///     {.sizes = {{100, 8_KiB, 0.5}, {1000, 64_KiB, 0.1}}, .asked = 1'000'000},
+///     {.sizes = {{100, 8_KiB, 0.5}, {1000, 64_KiB, 0.1}}, .asked = 1000}};
+/// const std::vector<tier::Bytes> budgets = tier::share_by_need(curves, 72_KiB);
+/// assert(budgets[0] == 64_KiB && budgets[1] == 8_KiB);
+/// \endcode
 /// \param lookup  the cost of a row in a cache (to find, announce and update it there), in misses: a whole table saves it.
 ///              Near 0 if a miss is I/O; maybe 1 if it is a copy between memories. Not negative
 /// \return      the budget of each table, one of its sizes; together at most `budget`, and less if more saves nothing.

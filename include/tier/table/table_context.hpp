@@ -13,7 +13,7 @@
 
 namespace tier {
 
-/// Work for the background thread, with its own locks and counters.
+/// What a table has done beside the program: work for the background thread, with its own locks and counters.
 class TIER_EXPORT BackgroundWork {
  public:
   /// Does a part of the work.   \return  true if there is more to do now
@@ -28,13 +28,24 @@ class TIER_EXPORT BackgroundWork {
   ~BackgroundWork() = default;
 };
 
-/// Keeps the manager that gives tables their memory, the threads that gather and update in parallel, and the thread that
-/// prefetches. Tables keep it alive. Its threads rest over a fork and stop at the end of the runtime. Make one for each
-/// runtime: two would compete for the CPUs.
+/// Lets the tables of a program share threads: keeps the manager that gives tables their memory, the threads that gather
+/// and update in parallel, and the thread that prefetches.
+/// \code{.cpp}
+/// #include <tier/table/row_table.hpp>
+/// const auto context = std::make_shared<tier::TableContext>(runtime.manager());
+/// tier::TableOptions users, items;
+/// users.rows = 1000, users.dim = 16, users.budget = 1_MiB;
+/// items.rows = 2000, items.dim = 16, items.budget = 1_MiB;
+/// const tier::RowTable<float> user_rows{context, std::move(users)}, item_rows{context, std::move(items)};
+/// \endcode
+///
+/// Tables keep it alive. Its threads rest over a fork and stop at the end of the runtime. Make one for each runtime: two
+/// would compete for the CPUs.
 /// \threadsafety  Internally synchronised.
 class TIER_EXPORT TableContext {
  public:
-  /// \param threads  how many threads a gather or an update uses, the caller's included; 0: as many as the machine has
+  /// \param threads  how many threads a gather or an update uses, the caller's included; 0: one for each CPU of this
+  ///                 process
   /// \throws         `std::bad_alloc`
   explicit TableContext(std::shared_ptr<Manager> manager, unsigned threads = 0);
   /// \pre  No work is enqueued.

@@ -18,8 +18,21 @@
 
 namespace tier {
 
-/// Describes a table. At most one of `budget`, `slots` and `share` is given; without them the budget is the free memory of
-/// the fastest tier. A table that the budget covers is whole: all its rows are in the fastest tier, and it has no cache.
+/// Describes a table: how many rows it has and of what, how much fast memory it takes, and which rows stay there.
+/// \code{.cpp}
+/// #include <tier/runtime/row_policies.hpp>
+/// #include <tier/table/row_table.hpp>
+/// tier::TableOptions options;
+/// options.rows = 100'000, options.dim = 16;
+/// options.storage = tier::RowStorage::Half;
+/// options.initial = [](tier::RowId, std::span<float> values) { std::ranges::fill(values, 0.01F); };
+/// options.policy = tier::make_row_policy("lru");
+/// const tier::TableBytes needed = tier::bytes_needed(*runtime.manager(), options);
+/// options.budget = needed.whole / 2;  // needed.minimum at least; needed.whole would need no cache
+/// \endcode
+///
+/// At most one of `budget`, `slots` and `share` is given; without them the budget is the largest free piece of the
+/// fastest tier. A table that the budget covers is whole: all its rows are in the fastest tier, and it has no cache.
 struct TableOptions {
   std::uint64_t rows = 0;
   std::size_t dim = 0;

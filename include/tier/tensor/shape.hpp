@@ -15,7 +15,13 @@ namespace tier {
 
 inline constexpr std::size_t max_rank = 8;
 
-/// Up to `max_rank` extents, outermost first. A shape without extents is a scalar's: one element.
+/// Says how many elements a tensor has along each dimension: up to `max_rank` extents, outermost first. A shape without
+/// extents is a scalar's: one element.
+/// \code{.cpp}
+/// const tier::Shape images{64, 3, 224, 224};
+/// assert(images.rank() == 4 && images[0] == 64 && images.count() == 64 * 3 * 224 * 224);
+/// assert(to_string(images) == "[64, 3, 224, 224]");
+/// \endcode
 /// \threadsafety  Immutable.
 class TIER_EXPORT Shape {
  public:

@@ -16,8 +16,15 @@
 
 namespace tier {
 
-/// Keeps a row-major array as one object of a runtime. Its elements are reached through scopes. Move-only: moving keeps
-/// the object, so scopes that are open on it stay valid.
+/// An array of up to eight dimensions that may leave fast memory while it is not in use. Its elements are reached through
+/// scopes. It is one object of a runtime, row-major. Move-only: moving keeps the object, so scopes that are open on it stay
+/// valid.
+/// \code{.cpp}
+/// tier::Tensor<float> x{runtime, {64, 256}, "x"};
+/// std::ranges::fill(tier::WriteScope{tier::overwrites(x)}[x].elements(), 1.0F);
+/// const tier::Tensor<float> flat = x.clone().reshaped({64 * 256});
+/// assert(tier::ReadScope{flat}[flat](16'383) == 1.0F);
+/// \endcode
 /// \threadsafety  As a container of the standard library.
 template <class T>
 class Tensor {

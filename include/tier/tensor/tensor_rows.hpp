@@ -21,8 +21,15 @@ TIER_EXPORT void check_rows(const Shape& shape, std::size_t begin, std::size_t e
 [[nodiscard]] TIER_EXPORT Shape with_rows(const Shape& shape, std::size_t rows);
 }  // namespace detail
 
-/// The rows that `Tensor::rows` returns; `T` is const if the tensor is. A scope on them covers the blocks that contain
-/// them, as advice; its view has these rows alone.
+/// Stands for some rows of a tensor with a window, so that scopes and hints can be on them alone. `Tensor::rows` returns
+/// it; `T` is const if the tensor is. A scope on rows covers the blocks that contain them, as advice; its view has these
+/// rows alone.
+/// \code{.cpp}
+/// tier::Tensor<float> x{runtime, {4096, 256}, tier::windowed};
+/// tier::will_write(x.rows(64, 128));
+/// const tier::WriteScope out{x.rows(0, 64)};  // not all of `x` has to fit fast memory
+/// out[x.rows(0, 64)](63, 255) = 1.0F;
+/// \endcode
 /// \pre           The tensor outlives it.
 /// \threadsafety  Immutable.
 template <class T>

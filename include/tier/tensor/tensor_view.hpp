@@ -9,7 +9,15 @@
 
 namespace tier {
 
-/// A pointer, a shape and strides, on which kernels compute. Valid until the scope that gave it ends.
+/// Gives the elements of a tensor to a computation: a pointer, a shape and strides. Valid until the scope that gave it
+/// ends.
+/// \code{.cpp}
+/// tier::Tensor<float> x{runtime, {2, 3}};
+/// const tier::WriteScope out{tier::overwrites(x)};
+/// const tier::TensorView<float> view = out[x];
+/// view(1, 2) = 5.0F;
+/// assert(view.elements()[5] == 5.0F && view.extent(0) == 2 && view.strides()[0] == 3);
+/// \endcode
 /// \threadsafety  Immutable; the elements are plain memory.
 template <class T>
 class TensorView {

@@ -12,6 +12,16 @@ namespace tier {
 
 /// Thrown if a trace breaks a rule of its format, is cut off or damaged, or exceeds the reader's limits. The message is
 /// `FILE:LINE: what is wrong, in "the line, shortened"`, or for the binary form `FILE: at byte N: what is wrong`.
+/// \code{.cpp}
+/// #include <tier/trace/text.hpp>
+/// std::istringstream text{"H tmtrace=1\nT 0 many p weights\n"};
+/// try {
+///   const auto trace = tier::trace::read_text(text, "damaged.trace");
+/// } catch (const tier::TraceError& error) {
+///   assert(error.line() == 2);
+///   std::fputs(error.what(), stderr);
+/// }
+/// \endcode
 class TIER_EXPORT TraceError : public ConfigError {
  public:
   /// \param line  from 1, in the unpacked text   \param text  the line's text; may be empty

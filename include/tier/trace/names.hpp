@@ -19,7 +19,7 @@ namespace tier::trace {
 /// The place of a text in its pool.
 using NameIndex = std::uint32_t;
 
-/// Keeps different texts in one piece of memory. The first, 0, is the empty one.
+/// Lets the events of a trace share names: keeps different texts in one piece of memory. The first, 0, is the empty one.
 /// \threadsafety  Const functions may run concurrently on a pool that no thread changes.
 class TIER_EXPORT NamePool {
  public:

@@ -14,6 +14,7 @@ namespace tier::trace {
 
 class Recording;
 
+/// Options of a `Recorder`.
 struct RecorderOptions {
   std::string policy{};      ///< the runtime's policy, for `c policy=`
   bool asynchronous = true;  ///< true if the runtime has movers, for `c overlap=`
@@ -27,10 +28,20 @@ struct RecorderOptions {
   Bytes buffers = 64_MiB;
 };
 
-/// Records a manager's objects, scopes, hints and migrations from now on, in the binary form of `docs/traces.md`.
-/// `read_file` makes a trace of the file, also while it grows. A separate thread writes; a crash loses the events since
-/// the last flush. A write that fails ends the recording, with one message on stderr, and the program goes on. In a
-/// forked child nothing is recorded.
+/// Records what a program does, for reports and replays: a manager's objects, scopes, hints and migrations from now on,
+/// in the binary form of `docs/traces.md`. `read_file` makes a trace of the file, also while it grows. `Runtime::record`
+/// makes one for a runtime.
+/// \code{.cpp}
+/// #include <tier/trace/files.hpp>
+/// tier::trace::Recorder recorder{runtime.manager(), "run.tt"};
+/// tier::Tensor<float> x{runtime, {1024}};
+/// tier::WriteScope{tier::overwrites(x)}[x](0) = 1.0F;
+/// recorder.finish();
+/// assert(tier::trace::read_file("run.tt").kernels().size() == 1);
+/// \endcode
+///
+/// A separate thread writes; a crash loses the events since the last flush. A write that fails ends the recording, with
+/// one message on stderr, and the program goes on. In a forked child nothing is recorded.
 /// \threadsafety  Internally synchronised, except destruction.
 class TIER_EXPORT Recorder {
  public:

@@ -11,6 +11,7 @@
 
 namespace tier::trace {
 
+/// Says how large a trace is, and how much memory its tensors take at once.
 struct Summary {
   std::uint64_t tensors = 0, kernels = 0;
   std::uint64_t iterations = 0;  ///< an unfinished one at the end included

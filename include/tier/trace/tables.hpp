@@ -21,6 +21,7 @@ inline constexpr std::string_view table_key = "table.";
 /// Key of a setting `rows.NUMBER=ROWS,BYTES,NAME`, which describes a table whose rows are listed.
 inline constexpr std::string_view rows_key = "rows.";
 
+/// A table whose rows a recording lists.
 struct Table {
   NameIndex name = 0;      ///< as `RowAccess::table`
   std::uint64_t rows = 0;  ///< above 0, below 2^32

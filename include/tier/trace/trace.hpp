@@ -39,6 +39,7 @@ enum class Role : char {
   Overwrites = 'O'  ///< writes the whole of a tensor that exists
 };
 
+/// A tensor, as it is declared.
 struct Tensor {
   std::uint64_t id = 0;  ///< as the program or the file names it: any number
   Bytes size;            ///< below 8 EiB
@@ -61,6 +62,7 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
+/// A step of computation, with its operands.
 struct Kernel {
   double flops = 0;  ///< finite, not negative
   Range operands;    ///< in the order R, W, U, O
@@ -84,6 +86,7 @@ inline constexpr std::uint32_t whole_tensor = std::numeric_limits<std::uint32_t>
 
 enum class Cause : std::uint8_t { Hint, Miss, Forced, Evict, Compact, Plan };
 
+/// Bytes of a tensor, or of one block of its window, that were copied from one tier to another.
 struct Migration {
   std::uint64_t sequence = 0;
   TensorIndex tensor = 0;
@@ -94,6 +97,7 @@ struct Migration {
   std::chrono::nanoseconds start{}, duration{};
   friend bool operator==(const Migration&, const Migration&) = default;
 };
+/// A wait of a thread for a transfer, for room or for an access to a window.
 struct Stall {
   std::uint64_t sequence = 0;
   NameIndex scope = 0;
@@ -166,9 +170,24 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
-/// Keeps what happened to the tensors of a program, in order. An event takes 8 bytes, a kernel 24, an operand 16, each in
-/// an array of its kind, so that no single event allocates. Whether the events make sense is checked elsewhere: by
-/// `read_text` for a text, by `summarise` for a trace that a program has made.
+/// Keeps what happened to the tensors of a program, in order: read from a file or a recording, or made by a program, and
+/// then summarised, written or replayed.
+/// \code{.cpp}
+/// #include <tier/trace/summary.hpp>
+/// using namespace tier::trace;
+/// Trace step;
+/// const auto x = step.declare(1, 4_MiB, TensorKind::Input, "x");
+/// const auto y = step.declare(2, 4_MiB, TensorKind::Activation, "y");
+/// step.add_kernel("load", Phase::Forward, 0, std::array{Operand{4_MiB, x, Role::Creates}});
+/// step.add_kernel("relu", Phase::Forward, 1e6,
+///                 std::array{Operand{4_MiB, x, Role::Reads}, Operand{4_MiB, y, Role::Creates}});
+/// step.add_end_of_iteration();
+/// assert(summarise(step).peak == 8_MiB);
+/// \endcode
+///
+/// An event takes 8 bytes, a kernel 24, an operand 16, each in an array of its kind, so that no single event allocates.
+/// Whether the events make sense is checked elsewhere: by `read_text` for a text, by `summarise` for a trace that a
+/// program has made.
 /// \threadsafety  Const functions may run concurrently on a trace that no thread changes.
 class TIER_EXPORT Trace {
  public:
