@@ -456,9 +456,9 @@ TEST_CASE("a file tier is refused where no file can be opened any more, with how
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
   const auto message = message_of(tiers::mapped(directory.path(), 2_MiB));
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK(message ==
-        "open(O_TMPFILE) of \"" + directory.path() +
-            "\" for tier mapped (the process may have 3 files open: ulimit -n): Too many open files");
+  CHECK(message == "open(O_TMPFILE) of \"" + directory.path() +
+                       "\" for tier mapped (the process may have at most 3 files open; ulimit -n raises the "
+                       "limit): Too many open files");
 }
 
 TEST_CASE("a file tier in a directory that its user may not write is refused, with the user") {
