@@ -13,7 +13,8 @@ void check_window_alignment(std::size_t alignment) {
 
 void check_window_size(std::size_t size) {
   // A size up to this can be rounded up and aligned without overflow.
-  if (size > largest_request) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+  if (size > largest_request)
+    throw OutOfTierMemory{"a window cannot have more bytes than there are addresses"};
 }
 
 void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {

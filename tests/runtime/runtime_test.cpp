@@ -623,9 +623,8 @@ TEST_CASE(
   const auto place = address.substr(0, address.find(' '));
   CHECK(ended.errors == "libtier: the child of a fork has touched " + place +
                             ", in \"absent\" (object 1), which is absent from its window "
-                            "and cannot be fetched there: bring it to memory before the fork, by "
-                            "tier::migrate, or open a scope on it, which "
-                            "throws\n" +
+                            "and cannot be fetched there: move it to memory before the fork (tier::migrate), "
+                            "or open a scope on it, which throws an exception instead of ending the child\n" +
                             place + " signal " + std::to_string(SIGSEGV));
 }
 
