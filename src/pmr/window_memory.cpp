@@ -8,7 +8,7 @@
 namespace tier::detail {
 
 void check_window_alignment(std::size_t alignment) {
-  if (alignment > largest_window_alignment) throw OutOfTierMemory{"windows are aligned to 2 MiB at most"};
+  if (alignment > largest_window_alignment) throw OutOfTierMemory{"windows can be aligned to 2 MiB at most"};
 }
 
 void check_window_size(std::size_t size) {
