@@ -44,10 +44,9 @@ void add_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_flag("--json", o.json, "As JSON");
   app.footer(
-      "Ends with 0; with 1 if an object was not as it should be or not where it should be, or after an "
-      "error; with 77\n"
-      "where the process may have memory of one node only; with more than 100 where the command line is "
-      "wrong.\n"
+      "Exit status: 0 if all went well; 1 if an object was not as it should be or not where it should be, or "
+      "after an error;\n77 if the process may have memory of one node only; more than 100 if the command "
+      "line is wrong.\n"
       "The report tells the machine: please send it to us, from machines with CXL, HBM or several sockets. "
       "Examples:\n"
       "  tier-migrate > report.txt\n"
@@ -123,7 +122,7 @@ int run(const Options& options) {
   if (nodes.size() < 2) {
     fmt::print(
         stderr,
-        "tier-migrate: there is nothing to move between: this process may have memory of one node only "
+        "tier-migrate: there are no two nodes to move between: this process may have memory of one node only "
         "({} of {} that the system shows)\n",
         nodes.size(), report.machine.nodes.size());
     return lacking;

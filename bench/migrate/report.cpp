@@ -55,7 +55,7 @@ std::string line_of(const WayResult& way, const ObjectResult& result) {
   text += '\n';
   if (way.wrong > 0) text += fmt::format("  WRONG: {} words are not as they were\n", way.wrong);
   if (way.elsewhere > 0)
-    text += fmt::format("  WRONG: of {} pages {} are elsewhere\n", way.pages, way.elsewhere);
+    text += fmt::format("  WRONG: of {} pages, {} are elsewhere\n", way.pages, way.elsewhere);
   return text;
 }
 

@@ -24,7 +24,8 @@ class BeladyRows final : public RowPolicy {
   void attach(RowId rows, SlotId slots, const RowFacts&) override {
     for (const auto id : recorded_)
       if (id >= rows)
-        throw std::out_of_range{"recorded id " + std::to_string(id) + " is none of the table's"};
+        throw std::out_of_range{"recorded id " + std::to_string(id) + " is out of range; the table has " +
+                                std::to_string(rows) + " rows"};
     next_ = NextUses{std::exchange(recorded_, {}), rows};
     farthest_ = FarthestSlot{slots};
   }

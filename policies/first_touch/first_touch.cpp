@@ -17,7 +17,7 @@ class FirstTouch final : public Policy {
 
 std::unique_ptr<Policy> make_first_touch(PolicyOptions options) {
   if (!options.empty())
-    throw ConfigError{"unknown option", options.front().first, 0, "first_touch takes none"};
+    throw ConfigError{"unknown option", options.front().first, 0, "no options for first_touch"};
   return std::make_unique<FirstTouch>();
 }
 

@@ -45,6 +45,6 @@ TEST_CASE("under first touch, too, what the CPU cannot reach is fetched to be us
 TEST_CASE("first touch refuses options, of which it has none") {
   const std::pair<std::string, std::string> options[] = {{"size", "3"}};
   CHECK_THROWS_WITH_AS(std::ignore = make_first_touch(options),
-                       "unknown option at position 0 of \"size\"; allowed: first_touch takes none",
+                       "unknown option at position 0 of \"size\"; allowed: no options for first_touch",
                        ConfigError);
 }

@@ -17,7 +17,7 @@ class Lru final : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_lru(PolicyOptions options) {
-  if (!options.empty()) throw ConfigError{"unknown option", options.front().first, 0, "lru takes none"};
+  if (!options.empty()) throw ConfigError{"unknown option", options.front().first, 0, "no options for lru"};
   return std::make_unique<Lru>();
 }
 

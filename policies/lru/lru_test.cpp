@@ -68,7 +68,7 @@ TEST_CASE("lru is deaf to hints") {
 TEST_CASE("lru refuses options, of which it has none") {
   const std::pair<std::string, std::string> options[] = {{"size", "3"}};
   CHECK_THROWS_WITH_AS(std::ignore = make_lru(options),
-                       "unknown option at position 0 of \"size\"; allowed: lru takes none", ConfigError);
+                       "unknown option at position 0 of \"size\"; allowed: no options for lru", ConfigError);
 }
 
 TEST_CASE("lru prefers a run that is colder than all that could follow") {

@@ -57,9 +57,8 @@ std::vector<fs::path> log_at(const fs::path& path, std::string_view format) {
     for (const auto* packing : {"", ".gz", ".zst"})
       if (auto file = path / fmt::format("{}{}", name, packing); fs::is_regular_file(file)) return {file};
   }
-  throw tier::ConfigError{
-      fmt::format("log \"{}\" is a directory, and {} is not in it, nor packed (.gz, .zst)", path.string(),
-                  fmt::join(names, " or "))};
+  throw tier::ConfigError{fmt::format("log \"{}\" is a directory without {}, plain or packed (.gz, .zst)",
+                                      path.string(), fmt::join(names, " or "))};
 }
 
 std::unique_ptr<Log> open_file(const fs::path& path, std::string_view format, std::uint64_t seed) {

@@ -30,10 +30,9 @@ bool parse(CLI::App& app, std::vector<std::string> arguments, std::ostream& out)
 inline constexpr int learned_nothing = 3;
 /// Text for the help of programs that learn.
 inline constexpr const char* exit_statuses =
-    "Ends with 0; with 1 after what could not be done, and with 2 where options or data are not as they "
-    "should be, which it "
-    "says;\nwith 3 where a run has learned nothing, since its loss is no finite number; with 130 after "
-    "Ctrl-C.";
+    "Exit status: 0 if all went well; 1 if something could not be done; 2 if options or data are wrong;\n3 "
+    "if a run has learned nothing, since its loss is no finite number; 130 after Ctrl-C. A message says "
+    "what.";
 
 /// Flushes the output and returns `status`.
 /// \throws  `tier::TierError` if writing failed

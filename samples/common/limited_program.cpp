@@ -20,9 +20,9 @@ tier::bench::Ended LimitedProgram::run(const Run& run) const {
   const auto what = "the run " + run.name + (run.what.empty() ? "" : " " + run.what);
   if (run.limit && ended.signal == SIGKILL)
     throw Killed{error,
-                 fmt::format("{}, which was killed under its limit of {}{}", what, tier::to_human(*run.limit),
+                 fmt::format("{} was killed under its memory limit of {}{}", what, tier::to_human(*run.limit),
                              run.advice.empty() ? "" : " (" + run.advice + ")")};
-  throw tier::TierError{error, fmt::format("{}, which {}", what, ended.fate())};
+  throw tier::TierError{error, fmt::format("{} {}", what, ended.fate())};
 }
 
 }  // namespace sample

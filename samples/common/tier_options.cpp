@@ -19,7 +19,7 @@ tier::Bytes parse_fast(std::string_view text, tier::Bytes all) {
   const auto* last = text.data() + text.size() - 1;
   const auto [end, error] = std::from_chars(text.data(), last, percent);
   if (error != std::errc{} || end != last || !(percent > 0 && percent <= 100)) {
-    throw tier::ConfigError{"bad share that is fast", text, 0,
+    throw tier::ConfigError{"bad size or share of fast memory", text, 0,
                             "more than 0%, at most 100%, or a size such as 64MiB"};
   }
   return {static_cast<std::size_t>(static_cast<double>(all.count) * percent / 100)};

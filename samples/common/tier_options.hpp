@@ -15,16 +15,16 @@ namespace sample {
 
 /// Help text of `--slow`.
 inline constexpr const char* slow_help =
-    "Slow tier: file:FOLDER, mapped:FOLDER, emulated:MODEL, or one of this machine's as cxl or node:2 "
-    "(docs/specs.md), and "
-    ":SIZE [emulated:cxl, as large as needed]";
+    "Slow tier: file:FOLDER, mapped:FOLDER, emulated:MODEL, or memory of this machine such as cxl or node:2 "
+    "(docs/specs.md); :SIZE may follow [emulated:cxl, as large as needed]";
 
 /// Parses one tier. Without a size it gets a quarter more than `bytes`; an empty text is emulated CXL memory of that size.
 /// \throws  `ConfigError`
 [[nodiscard]] tier::TierSpec parse_slow(const std::string& text, tier::Bytes bytes);
 
 /// Help text of `--more`.
-inline constexpr const char* more_help = "Tiers beside these two, with their sizes, as hbm:8GiB;node:3:64GiB";
+inline constexpr const char* more_help =
+    "Tiers beside the fast and the slow one, with their sizes, such as hbm:8GiB;node:3:64GiB";
 /// Parses further tiers; none for an empty text.   \throws  `tier::ConfigError` naming the position of the error
 [[nodiscard]] std::vector<tier::TierSpec> parse_more(const std::string& text);
 

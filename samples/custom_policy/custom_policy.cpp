@@ -35,7 +35,7 @@ class SmallFirst final : public tier::Policy {
 int main() {
   tier::register_policy("small_first", [](tier::PolicyOptions options) {
     if (!options.empty())
-      throw tier::ConfigError{"unknown option", options.front().first, 0, "small_first takes none"};
+      throw tier::ConfigError{"unknown option", options.front().first, 0, "no options for small_first"};
     return std::make_unique<SmallFirst>();
   });
 

@@ -38,7 +38,7 @@ RunResult Allowance::run(const PlannedRun& planned) const {
   const auto ended = program_.run({.name = planned.name,
                                    .more = {"--fast", planned.fast},
                                    .limit = limit(planned.fast),
-                                   .advice = "--reserve leaves more to all but tables"});
+                                   .advice = "a larger --reserve leaves more for all but tables"});
   auto results = from_json(ended.output);
   if (results.empty()) {  // interrupted before the run began
     results.emplace_back().name = planned.name;

@@ -57,7 +57,8 @@ std::unique_ptr<dlrm::Allowance> make_allowance(const dlrm::Experiment& experime
   if (!options.run.empty() || !(options.compare || options.sweep || options.limited)) return {};
   if (sample::reads_once(options.data)) {
     const auto why = fmt::format(
-        "the log \"{}\" can be read only once, and such a run is a process of its own", options.data);
+        "the log \"{}\" can be read only once, but this run would read it again in a process of its own",
+        options.data);
     if (options.limited) throw tier::ConfigError{"--limited: " + why};
     fmt::print(stderr, "tier-dlrm: os_paging is left out: {}\n", why);
     return {};

@@ -66,7 +66,7 @@ tier::Bytes reserve(const Experiment& experiment) {
   const auto reserved = tier::parse_bytes(experiment.options.reserve);
   const auto fast = parse_fast(experiment.options.fast, bytes_of_tables(experiment.model));
   if (reserved < fast) return reserved;
-  throw tier::ConfigError{fmt::format("--reserve {} leaves nothing of the {} that is fast",
+  throw tier::ConfigError{fmt::format("--reserve {} leaves nothing of the {} of fast memory",
                                       experiment.options.reserve, tier::to_human(fast))};
 }
 
@@ -86,7 +86,7 @@ void check_tiers(const Options& options) {
   std::ignore = sample::parse_more(options.more);
   const auto slow = parse_slow(options.slow, 1_MiB);
   if (options.limited && slow.path.empty())
-    throw tier::ConfigError{"--limited is for a slow tier that is a file, not memory as --slow says"};
+    throw tier::ConfigError{"--limited is for a slow tier that is a file, but --slow names memory"};
 }
 
 }  // namespace

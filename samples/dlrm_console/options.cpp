@@ -49,7 +49,7 @@ void add_model_options(CLI::App& app, Options& o) {
   app.add_option("--batch", o.batch, "Samples in a batch")->capture_default_str();
   app.add_option("--epochs", o.epochs, "Times the log is learned from")->capture_default_str();
   app.add_option("--dim", o.dim, "Values in a row")->capture_default_str();
-  app.add_option("--storage", o.storage, "Of these: float, half or bfloat16, rounded to nearest")
+  app.add_option("--storage", o.storage, "How values are stored: float, half or bfloat16, rounded to nearest")
       ->check(CLI::IsMember({"float", "half", "bfloat16"}))
       ->capture_default_str();
   app.add_option("--bottom", o.bottom, "Widths of the hidden layers under the dense features")
@@ -74,13 +74,14 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--fast", o.fast, "Fast memory for tables: a size, or a share of their bytes")
       ->take_last()
       ->capture_default_str();
-  app.add_option("--share", o.share, "How tables share it: by need, as the first records tell, or by size")
+  app.add_option("--share", o.share,
+                 "How tables share fast memory: by need, as the first records show, or by size")
       ->check(CLI::IsMember({"need", "size"}))
       ->capture_default_str();
   app.add_option("--slow", o.slow, sample::slow_help);
   app.add_option("--more", o.more, sample::more_help);
   app.add_option("--policy", o.policy,
-                 "NAME or NAME:option=value,...; of tables too, where there is a row policy of that name")
+                 "NAME or NAME:option=value,...; tables use the row policy of that name, if there is one")
       ->capture_default_str();
   app.add_option("--row-policy", o.row_policy,
                  fmt::format("Policy of the tables' row caches: {} [the one of --policy's name, else {}]",
@@ -103,14 +104,15 @@ void add_run_options(CLI::App& app, Options& o) {
   app.add_option("--paging-folder", o.paging_folder,
                  "Folder of os_paging's tables [the slow tier's folder, else /var/tmp]");
   app.add_option("--paging-seconds", o.paging_seconds,
-                 "Samples that each variant of os_paging learns at most, without a test after; 0: all")
+                 "Seconds that each variant of os_paging learns at most, without a test after; 0: no limit")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_flag("--limited", o.limited, "Runs in two tiers get the memory limit of os_paging too");
   app.add_option("--reserve", o.reserve,
-                 "With --limited: what tables leave of the fast memory to queues and the like")
+                 "With --limited: fast memory that tables leave to queues and the like")
       ->capture_default_str();
-  app.add_flag("--one-row", o.one_row, "Tables of one row: shows what the program needs besides");
+  app.add_flag("--one-row", o.one_row,
+               "Make tables of one row, to show what the program needs besides tables");
 }
 
 void check(bool holds, const std::string& message) {
@@ -155,11 +157,11 @@ void check_options(const CLI::App& app, const Options& o) {
   for (const auto width : o.top) check(width > 0, "--top: a layer must have a width of at least 1");
   for (const auto& widths : {o.bottom, o.top})
     for (const auto width : widths) sample::check_range("the width of a layer", width, 1, most_width);
-  check(o.samples >= 10, "--samples must be at least 10, of which one tenth is held out");
+  check(o.samples >= 10, "--samples must be at least 10, because a tenth is held out");
   check(std::isfinite(o.paging_seconds) && o.paging_seconds < 1e9, "--paging-seconds must be below 1e9");
   std::ignore = sample::parse_fast(o.fast, tier::Bytes{1 << 20});
   std::ignore = tier::parse_bytes(o.reserve);
-  check(!o.sweep || o.slots == 0, "--sweep is over sizes of fast memory: --slots has no place in it");
+  check(!o.sweep || o.slots == 0, "--sweep tries sizes of fast memory: leave out --slots");
   std::ignore = tier::parse_bytes(o.table_bytes);
 }
 

@@ -52,8 +52,7 @@ void BatchReader::add(Batch& batch, std::size_t sample, const Record& record) co
     auto& lookup = batch.lookups[table];
     for (const auto id : record.ids[table]) lookup.ids.push_back(static_cast<RowId>(id % rows_[table]));
     if (lookup.ids.size() > std::numeric_limits<std::uint32_t>::max())
-      throw tier::ConfigError{
-          "a batch has more than 4294967295 ids of one table: a smaller --batch is needed"};
+      throw tier::ConfigError{"a batch has more than 4294967295 ids of one table: make --batch smaller"};
     lookup.starts.push_back(static_cast<std::uint32_t>(lookup.ids.size()));
   }
 }

@@ -18,9 +18,8 @@ namespace {
 
 void add_work_options(CLI::App& app, Options& o) {
   app.add_option("--text", o.text,
-                 "File, or folder of files *.txt, to index, each also packed by gzip or zstd; - is stdin; "
-                 "without it text is generated "
-                 "from --seed");
+                 "Text to index: a file, or a folder of files *.txt, plain or packed by gzip or zstd; - is "
+                 "stdin; without it text is generated from --seed");
   app.add_option("--documents", o.documents,
                  "How many documents of about 200 words are indexed: the text's own, then sentences of it in "
                  "new combinations")
@@ -30,7 +29,7 @@ void add_work_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_option("--batch", o.batch, "Queries that are looked up together, and share a scope")
       ->capture_default_str();
-  app.add_flag("--prefetch", o.prefetch, "Run scopes: prefetch the lists of the next batch too");
+  app.add_flag("--prefetch", o.prefetch, "In the run scopes: prefetch the lists of the next batch too");
   app.add_option("--seed", o.seed, "Seed of the generated text, documents and queries")
       ->capture_default_str();
 }
@@ -54,7 +53,7 @@ void add_memory_options(CLI::App& app, Options& o) {
 
 // If the program calls itself, it appends options to those it was given: the last one counts.
 void add_run_options(CLI::App& app, Options& o) {
-  app.add_option("--runs", o.runs, "Runs to make, of std,scopes,no_scopes,os_paging; std is always made")
+  app.add_option("--runs", o.runs, "Runs to make, any of std,scopes,no_scopes,os_paging; std is always made")
       ->delimiter(',')
       ->check(CLI::IsMember({"std", "scopes", "no_scopes", "os_paging"}))
       ->capture_default_str();
@@ -68,7 +67,8 @@ void add_run_options(CLI::App& app, Options& o) {
   app.add_option("--peak", o.peak, "With --run: bytes of the containers in the run std")
       ->take_last()
       ->capture_default_str();
-  app.add_flag("--empty", o.empty, "Index and ask nothing: shows what the program needs besides");
+  app.add_flag("--empty", o.empty,
+               "Index nothing and ask nothing, to show what the program needs besides the index");
 }
 
 void check(bool holds, const std::string& message) {

@@ -112,7 +112,8 @@ std::string to_table(std::span<const RunResult> runs) {
       rows.back().front().insert(0, "  ");
     }
   }
-  return tier::tool::to_lines(rows) + "* minor / major, by the system's count; and those of windows\n";
+  return tier::tool::to_lines(rows) +
+         "* page faults, minor / major, as the system counts them; and faults of windows\n";
 }
 
 std::string to_json(std::span<const RunResult> runs) {

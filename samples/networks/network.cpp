@@ -41,9 +41,10 @@ std::int64_t count_of(const Dims& dims) {
   bool fits = true;
   for (const auto extent : dims) fits = !__builtin_mul_overflow(count, extent, &count) && fits;
   if (fits && count >= 0 && count <= most) return count;
-  throw tier::ConfigError{fmt::format(
-      "a tensor of {} values is too large, {} are the most: options such as --batch and --image ask for that",
-      fmt::join(dims, " x "), most)};
+  throw tier::ConfigError{
+      fmt::format("a tensor of {} values is too large: at most {} are allowed; make options such as --batch "
+                  "and --image smaller",
+                  fmt::join(dims, " x "), most)};
 }
 
 namespace {
@@ -53,7 +54,7 @@ void check_shape(const Dims& shape) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (count_of(shape) == 0 || shape.size() != 4 || count_of(shape) / shape[0] <= most) return;
   throw tier::ConfigError{fmt::format(
-      "an image of {} x {} x {} values in a layer is too large, {} are the most: a smaller --image is needed",
+      "an image of {} x {} x {} values in a layer is too large: at most {} are allowed; make --image smaller",
       shape[1], shape[2], shape[3], most)};
 }
 
@@ -91,14 +92,15 @@ Value Network::concat(std::span<const Value> parts) {
   dims[1] = 0;
   for (const auto part : parts) {
     const auto& of = shape(part);
-    TIER_VERIFY(of[0] == dims[0] && of[2] == dims[2] && of[3] == dims[3], "parts differ in channels alone");
+    TIER_VERIFY(of[0] == dims[0] && of[2] == dims[2] && of[3] == dims[3],
+                "parts must agree in all dimensions but channels");
     dims[1] += of[1];
   }
   return add(Concat{}, {parts.begin(), parts.end()}, dims);
 }
 
 Value Network::sum(Value a, Value b) {
-  TIER_VERIFY(shape(a) == shape(b), "what is added has one shape");
+  TIER_VERIFY(shape(a) == shape(b), "values that are added must have the same shape");
   return add(Sum{}, {a, b}, shape(a));
 }
 
@@ -118,7 +120,7 @@ Value Network::lstm(Value x, const Lstm& a) {
 }
 
 Value Network::position_embedding(Value x, const PositionEmbedding& a) {
-  TIER_VERIFY(shape(x)[0] <= a.count, "each step of a sequence has a position");
+  TIER_VERIFY(shape(x)[0] <= a.count, "each step of a sequence must have a position");
   return add(a, {x}, shape(x));
 }
 
@@ -127,7 +129,7 @@ Value Network::attention(Value x, const Attention& a) {
   const auto width = of[2] / 3;
   if (width % a.heads != 0)
     throw tier::ConfigError{
-        fmt::format("a width of {} is no multiple of the {} heads of attention", width, a.heads)};
+        fmt::format("a width of {} is no multiple of {}, the number of attention heads", width, a.heads)};
   return add(a, {x}, {of[0], of[1], width});
 }
 

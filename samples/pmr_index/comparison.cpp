@@ -33,10 +33,10 @@ class OutOfTime : public tier::TierError {
 
 RunResult result_of(const std::string& name, const Ended& ended) {
   if (ended.signal == SIGALRM)
-    throw OutOfTime{std::make_error_code(std::errc::timed_out), fmt::format("the run {}", name)};
-  if (ended.signal == SIGKILL)
-    fail(fmt::format("the run {}, which was killed, for want of memory as a rule", name));
-  if (ended.code != 0) fail(fmt::format("the run {}, which {}", name, ended.fate()));
+    throw OutOfTime{std::make_error_code(std::errc::timed_out),
+                    fmt::format("the run {} took too long", name)};
+  if (ended.signal == SIGKILL) fail(fmt::format("the run {} was killed, probably for lack of memory", name));
+  if (ended.code != 0) fail(fmt::format("the run {} {}", name, ended.fate()));
   auto result = from_json(ended.output).at(0);
   result.peak_bytes = ended.peak.count;
   return result;
@@ -153,7 +153,7 @@ bool found_the_same(std::span<const RunResult> runs) {
   bool same = true;
   for (const auto& run : runs) {
     if (run.checksum == runs.front().checksum) continue;
-    fmt::print(stderr, "tier-index: the run {} found something else than {}\n", run.name, runs.front().name);
+    fmt::print(stderr, "tier-index: the run {} found other results than {}\n", run.name, runs.front().name);
     same = false;
   }
   return same;

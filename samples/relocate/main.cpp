@@ -70,7 +70,7 @@ class HeldPointers {
       if (&*table.find(element->first) != element || element->second != record_of(element->first))
         throw tier::TierError{
             std::make_error_code(std::errc::bad_address),
-            fmt::format("the element with key {} is not what and where it was", element->first)};
+            fmt::format("the element with key {} has changed, or is elsewhere", element->first)};
     }
   }
 
@@ -137,7 +137,7 @@ int run(const Options& options) {
   held.check(table);  // in its present tier
   for (std::uint64_t key = 0; key < table.size(); ++key)
     if (table.at(key) != record_of(key))
-      throw tier::TierError{std::make_error_code(std::errc::io_error), "the table"};
+      throw tier::TierError{std::make_error_code(std::errc::io_error), "the table has changed as it moved"};
   tier::migrate(table, fast);
 
   std::string skipped;
@@ -154,7 +154,7 @@ int run(const Options& options) {
   } else {
     skipped += "skipped: rebuilding, since no container can lie in the slow tier\n";
   }
-  fmt::print("{}{}{} of {} moved each way; pointers held meanwhile are good\n", tier::tool::to_lines(rows),
+  fmt::print("{}{}{} of {} moved each way; pointers held meanwhile are valid\n", tier::tool::to_lines(rows),
              skipped, tier::to_human(tier::Bytes{moved}), tier::to_human(bytes));
   return 0;
 }

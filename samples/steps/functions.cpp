@@ -96,7 +96,7 @@ void follow(std::size_t count, const float* batch, float* running) {
 namespace {
 std::size_t checked_id(float id, std::size_t rows) {
   if (id >= 0 && id < static_cast<float>(rows)) return static_cast<std::size_t>(id);
-  throw std::out_of_range{fmt::format("an embedding of {} rows has none of number {}", rows, id)};
+  throw std::out_of_range{fmt::format("an embedding of {} rows has no row {}", rows, id)};
 }
 }  // namespace
 

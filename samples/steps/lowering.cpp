@@ -37,7 +37,7 @@ const dnnl::engine& cpu() {
 dnnl::memory::desc dense(const Dims& dims) {
   std::ignore = count_of(dims);
   constexpr Tag tags[] = {Tag::a, Tag::ab, Tag::abc, Tag::nhwc};
-  TIER_VERIFY(!dims.empty() && dims.size() <= std::size(tags), "values have one to four dimensions");
+  TIER_VERIFY(!dims.empty() && dims.size() <= std::size(tags), "values must have one to four dimensions");
   return {dims, dnnl::memory::data_type::f32, tags[dims.size() - 1]};
 }
 
@@ -95,12 +95,12 @@ TensorId Lowering::tensor(std::string name, Kind kind, const dnnl::memory::desc&
   bytes_ += static_cast<std::uint64_t>(count_of(desc.dims())) * sizeof(float);
   if (bytes_ > sample::most_bytes)
     throw tier::ConfigError{fmt::format(
-        "the tensors of a step of {} take more than {}: options such as --batch and --image ask for that",
+        "the tensors of a step of {} take more than {}: make options such as --batch and --image smaller",
         step_.network, tier::to_human(tier::Bytes{sample::most_bytes}))};
   constexpr std::size_t most_tensors = 100'000;  // their descriptions take memory, too
   if (step_.tensors.size() == most_tensors)
     throw tier::ConfigError{
-        fmt::format("a step of {} has more than {} tensors: options such as --width and --steps ask for that",
+        fmt::format("a step of {} has more than {} tensors: make options such as --width and --steps smaller",
                     step_.network, most_tensors)};
   step_.tensors.push_back({std::move(name), kind, desc, desc.get_size()});
   return step_.tensors.size() - 1;

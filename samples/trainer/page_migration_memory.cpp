@@ -32,11 +32,10 @@ std::byte* PageMigrationMemory::add_area(std::size_t bytes) {
 
 void PageMigrationMemory::say_if_restricted() const {
   if (runtime_.statistics().windows == tier::WindowMode::Restricted)
-    fmt::print(
-        stderr,
-        "tier-train: windows are restricted here, as `tier info` explains: the system pages instead of "
-        "libtier, and an emulated tier charges nothing for that, so that page_migration's times are not "
-        "its own\n");
+    fmt::print(stderr,
+               "tier-train: windows are restricted here (`tier info` says why): the system pages instead of "
+               "libtier, and an emulated tier adds no time for that, so the times of page_migration are not "
+               "comparable\n");
 }
 
 PageMigrationMemory::Rows PageMigrationMemory::rows_of(const std::byte* data, std::size_t bytes) {

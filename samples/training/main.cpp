@@ -48,7 +48,8 @@ void print_step(const training::Experiment& experiment) {
 void warn_of_no_test(const training::Experiment& experiment) {
   const auto& options = experiment.options;
   if (!options.brief && experiment.data->test_batches(experiment.train.shape) == 0)
-    fmt::print(stderr, "tier-train: runs are not tested: what is held out has less than one batch of {}\n",
+    fmt::print(stderr,
+               "tier-train: runs are not tested: the data that is held out has less than one batch of {}\n",
                options.batch);
 }
 
@@ -100,8 +101,8 @@ std::unique_ptr<training::Paging> make_paging(const training::Experiment& experi
   const auto& data = experiment.options.data;
   if (!sample::reads_once(data)) return std::make_unique<training::Paging>(experiment, interrupted);
   fmt::print(stderr,
-             "tier-train: os_paging is left out: \"{}\" can be read only once, and such a run is a process "
-             "of its own\n",
+             "tier-train: os_paging is left out: \"{}\" can be read only once, but this run would read it "
+             "again in a process of its own\n",
              data);
   return {};
 } catch (const tier::bench::NoMemoryGroup& error) {

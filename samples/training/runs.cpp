@@ -204,7 +204,7 @@ std::string raised_sizes(const Experiment& experiment) {
   if (!raises_sizes(options) || least <= smallest_size(experiment)) return {};
   const auto largest = largest_working_set(experiment.steps);
   return fmt::format(
-      "{} raised to {:.0f} %: kernel {} uses {} at once, and none of that in the slow tier{}\n",
+      "{} raised to {:.0f} %: kernel {} uses {} at once, all of which must be in fast memory{}\n",
       options.sweep ? "smaller sizes were" : "--fast was",
       100 * static_cast<double>(least.count) / static_cast<double>(experiment.peak), largest.kernel,
       tier::to_human(tier::Bytes{largest.bytes}),

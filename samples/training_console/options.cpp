@@ -73,19 +73,18 @@ void add_memory_options(CLI::App& app, Options& o) {
   app.add_option("--movers", o.movers, "Threads that move in the background")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  app.add_option(
-      "--prefetch-budget", o.prefetch_budget,
-      "Fast memory that may be full of what is in use and of what is kept or prefetched: a size, or a "
-      "share of --fast, of which the forward pass has two thirds [70%], or four fifths [85%] where "
-      "nothing moves but what a kernel waits for; by default more where little must move");
+  app.add_option("--prefetch-budget", o.prefetch_budget,
+                 "Fast memory that may hold what is in use, kept or prefetched: a size, or a share of "
+                 "--fast. The forward pass gets two thirds of it, or four fifths where nothing moves but "
+                 "what a kernel waits for [70%, or 85% there; more where little must move]");
   app.add_option_function<std::string>(
          "--recompute", [&o](const std::string& value) { o.recompute = value == "on"; },
-         "off: runs async and sync, too, keep outputs of batch norms that they could make again [on]")
+         "on: runs async and sync make outputs of batch norms again instead of keeping them; off: they keep "
+         "them [on]")
       ->check(CLI::IsMember({"on", "off"}));
-  app.add_option(
-         "--warm-up", o.warm_up,
-         "Iterations of each run before the first, so that none pays what only a first run does; what they "
-         "learn and take is forgotten [2, and none with --short]")
+  app.add_option("--warm-up", o.warm_up,
+                 "Iterations of each run before those that count, so that no run pays for being the first; "
+                 "what they learn and how long they take is forgotten [2, or none with --short]")
       ->check(CLI::Range(0U, 1000U));
   app.add_flag("--short", o.brief, "Skip the test, and run one iteration unless --iterations is given");
   app.add_flag("--compare", o.compare, "Make all runs, and print them in one table");
@@ -96,11 +95,11 @@ void add_memory_options(CLI::App& app, Options& o) {
       ->capture_default_str();
   app.add_option(
          "--record-only", o.record_only,
-         "Write the trace of a training step to this file, packed if it ends in .gz or .zst, and run "
-         "nothing: at any size, images as large as published. A network's name here, and none before: to "
-         "NETWORK_bBATCH.trace in the current folder")
+         "Write the trace of a training step to this file and run nothing; any size is possible, and images "
+         "are as large as published. The file is packed if its name ends in .gz or .zst. If a network is "
+         "named here and none before, the file is NETWORK_bBATCH.trace in the current folder")
       ->type_name("FILE|NETWORK");
-  app.add_flag("--layers", o.layers, "Also what each layer of each run takes; that costs time");
+  app.add_flag("--layers", o.layers, "Print also what each layer of each run takes; this takes time");
   app.add_flag(
       "--check-values", o.check_values,
       "End a run at the first value that is not finite, and count subnormal values; this takes time");
@@ -141,7 +140,7 @@ void check_numbers(const Options& o) {
   sample::check_range("--threads", o.threads, 0, 4096);
   constexpr std::int64_t most_pieces = 4096;  // each has its own kernels
   check(o.steps_at_once == 0 || o.steps.value_or(1) / o.steps_at_once < most_pieces,
-        fmt::format("--steps {} in pieces of --steps-at-once {} are too many: {} pieces are the most",
+        fmt::format("--steps {} in pieces of --steps-at-once {} are too many: at most {} pieces are allowed",
                     o.steps.value_or(1), o.steps_at_once, most_pieces));
 }
 
@@ -155,11 +154,10 @@ void check_options(const CLI::App& app, const Options& o) {
         fmt::format("--steps-at-once is for an LSTM, not for {}", o.network));
   check_numbers(o);
   check(!o.sweep || !o.compare, "give --sweep or --compare, not both");
-  check(!o.sweep || app.count("--fast") == 0,
-        "--sweep is over sizes of fast memory: --fast has no place in it");
+  check(!o.sweep || app.count("--fast") == 0, "--sweep tries sizes of fast memory: leave out --fast");
   for (const auto* name : {"--compare", "--sweep", "--run", "--json"})
     check(o.record_only.empty() || app.count(name) == 0,
-          fmt::format("--record-only runs nothing: {} has no place beside it", name));
+          fmt::format("--record-only runs nothing: leave out {}", name));
   check(o.epochs > 0, "--epochs must be at least 1");
   check(app.count("--iterations") == 0 || o.iterations > 0, "--iterations must be at least 1");
   check(app.count("--iterations") == 0 || app.count("--epochs") == 0,

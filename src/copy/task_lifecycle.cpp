@@ -12,7 +12,7 @@ TaskState* JoinedTasks::next_open() noexcept {
 }
 
 void TaskLifecycle::start(TaskState& task) noexcept {
-  TIER_ASSERT(task.phase != TaskState::Phase::Active, "a copy task is started once at a time");
+  TIER_ASSERT(task.phase != TaskState::Phase::Active, "a copy task must not be started while it runs");
   CopyTask& owner = *task.task;
   const bool cancelled = task.phase == TaskState::Phase::Idle && task.cancelled;  // before it began
   task = TaskState{owner};

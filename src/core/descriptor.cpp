@@ -76,10 +76,12 @@ std::optional<std::string> whole_file(const std::string& path) {
 }
 
 std::string if_descriptors_are_used_up(int error) {
-  if (error == ENFILE) return " (the system may have no more files open: sysctl fs.file-max)";
+  if (error == ENFILE)
+    return " (the system has as many files open as it allows; sysctl fs.file-max raises the limit)";
   ::rlimit limit{};
   if (error != EMFILE || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
-  return " (the process may have " + std::to_string(limit.rlim_cur) + " files open: ulimit -n)";
+  return " (the process may have at most " + std::to_string(limit.rlim_cur) +
+         " files open; ulimit -n raises the limit)";
 }
 
 }  // namespace detail

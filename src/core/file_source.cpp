@@ -73,7 +73,7 @@ detail::Descriptor FileSource::open_scratch_file() const {
   if (scratch) return scratch;
   throw TierError{last_system_error(), "\"" + path_ +
                                            "\" can be read only once, and no scratch file can be made in " +
-                                           folder + " for it (TMPDIR names another folder)"};
+                                           folder + " for it (set TMPDIR to another folder)"};
 }
 
 void FileSource::copy_to(int scratch) {
@@ -83,7 +83,7 @@ void FileSource::copy_to(int scratch) {
       throw TierError{last_system_error(),
                       "\"" + path_ + "\" can be read only once, and its copy in a scratch file in " +
                           scratch_folder() + " failed after " + std::to_string(taken_) +
-                          " bytes (TMPDIR names another folder)"};
+                          " bytes (set TMPDIR to another folder)"};
     });
 }
 

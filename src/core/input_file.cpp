@@ -61,7 +61,7 @@ std::string read_text_file(const std::string& path, Bytes most) {
     size += n;
     text.resize(size);
     if (size > most.count)
-      fail(path, ("more than " + to_string(most) + ", which is the most that is read").c_str());
+      fail(path, ("the file has more than " + to_string(most) + ", the most that is read").c_str());
     if (n == 0) break;
   }
   text.erase(0, text.size() - without_byte_order_mark(text, path).size());

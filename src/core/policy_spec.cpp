@@ -20,7 +20,7 @@ std::string parse_name(detail::SpecReader& reader, std::string_view delimiters, 
   const auto start = reader.position();
   auto name = reader.field(delimiters);
   if (name.empty()) reader.fail_at(start, std::string{"expected the name of "}.append(what), allowed_form);
-  if (!is_name(name)) reader.fail_at(start, "\"" + name + "\" is no name", allowed_names);
+  if (!is_name(name)) reader.fail_at(start, "\"" + name + "\" is not a name", allowed_names);
   return name;
 }
 
@@ -42,7 +42,7 @@ PolicySpec parse_policy(std::string_view text) {
     auto option = parse_option(reader);
     const auto same = [&](const auto& other) { return other.first == option.first; };
     if (std::any_of(spec.options.begin(), spec.options.end(), same))
-      reader.fail_at(start, "option \"" + option.first + "\" for a second time", "each option once");
+      reader.fail_at(start, "option \"" + option.first + "\" is given twice", "each option once");
     spec.options.push_back(std::move(option));
   } while (reader.skip(','));
   return spec;

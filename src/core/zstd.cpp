@@ -97,8 +97,8 @@ std::unique_ptr<ByteSink> packing_zstd(ByteSink& sink) { return std::make_unique
 namespace tier {
 namespace {
 constexpr const char* missing =
-    "zstd, without which this libtier was built: TIER_WITH_ZSTD=ON needs libzstd (on Debian the package "
-    "libzstd-dev); the program zstd can unpack and pack files, too";
+    "this libtier was built without zstd: unpack or pack the file with the program zstd, or build libtier "
+    "with TIER_WITH_ZSTD=ON and libzstd (on Debian the package libzstd-dev)";
 }
 
 std::unique_ptr<ByteSource> unpacked_zstd(RawInput) { throw BrokenRule{missing}; }

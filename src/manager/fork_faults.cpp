@@ -51,8 +51,8 @@ void explain(const void* address) noexcept {
     line.add(")");
   }
   line.add(
-      ", which is absent from its window and cannot be fetched there: bring it to memory before the fork, by "
-      "tier::migrate, or open a scope on it, which throws\n");
+      ", which is absent from its window and cannot be fetched there: move it to memory before the fork "
+      "(tier::migrate), or open a scope on it, which throws an exception instead of ending the child\n");
   line.write();
 }
 

@@ -33,7 +33,7 @@ ManagerOptions with_bounds(ManagerOptions options) {
 
 void check_alignment(std::size_t alignment) {
   TIER_VERIFY(std::has_single_bit(alignment) && alignment <= largest_alignment,
-              "alignment is a power of two up to 2 MiB");
+              "an alignment must be a power of two up to 2 MiB");
 }
 
 /// Returns the name in memory that can be read under the lock: a name in a window is copied; without memory it is empty.
@@ -198,7 +198,7 @@ void ManagerCore::let_go(Operand& operand) noexcept {
 }
 
 void ManagerCore::locate(std::span<const Operand> batch, std::span<TierIndex> tiers) const noexcept {
-  TIER_ASSERT(batch.size() == tiers.size(), "one tier for each operand");
+  TIER_ASSERT(batch.size() == tiers.size(), "there must be one tier for each operand");
   const MutexLock lock{mutex_};
   for (std::size_t i = 0; i < std::min(batch.size(), tiers.size()); ++i) {
     const Region* const primary = batch[i].entered ? batch[i].block->record->primary() : nullptr;
@@ -490,7 +490,7 @@ void ManagerCore::enter_in_child(std::span<Operand> batch) {
 void ManagerCore::refuse_in_child(std::string_view what) const {
   if (!in_fork_child_) return;
   throw TierError{std::make_error_code(std::errc::operation_not_permitted),
-                  std::string{what} + " in the child of a fork"};
+                  std::string{what} + " is not possible in the child of a fork"};
 }
 
 }  // namespace tier

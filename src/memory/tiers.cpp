@@ -111,7 +111,7 @@ void check_size(Bytes size) {
 std::unique_ptr<Tier> make(const TierSpec& spec, const Machine* machine) {
   check_size(spec.size);
   if (spec.pages != PageKind::Huge && !has_pages(spec.kind))
-    throw ConfigError{"pages are an option of tiers of memory: dram, numa, emulated, and roles"};
+    throw ConfigError{"the option pages is for tiers of memory only: dram, numa, emulated, and roles"};
   const bool asks_its_nodes = spec.kind == TierKind::Numa || spec.kind == TierKind::Memkind;
   if (spec.prefault && !asks_its_nodes) check_memory({&spec, 1});
   auto tier = make_sound_tier(spec, machine);

@@ -24,7 +24,7 @@ namespace {
 void refuse_unknown(const char* resource, const void* p, bool within) noexcept {
   fail(resource,
        within ? "%p is deallocated twice, or is no allocation but lies within one"
-              : "%p is deallocated, which was not allocated here or was deallocated before",
+              : "%p is deallocated, but was not allocated here or was deallocated before",
        p);
 }
 
@@ -69,7 +69,7 @@ void Ledger::report_leaks(Amount others) noexcept {
   if (allocations == 0) return;
   auto bytes = others.bytes;
   for (const auto& [p, request] : entries_) bytes += request.size;
-  std::fprintf(stderr, "libtier: %s gives back its memory before %zu of its allocations, %zu B\n",
+  std::fprintf(stderr, "libtier: %s gives back its memory while %zu of its allocations, %zu B, are in use\n",
                resource_.c_str(), allocations, bytes);
   entries_.clear();
 }

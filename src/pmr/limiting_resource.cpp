@@ -30,7 +30,7 @@ class LimitingResource::Reservation {
   [[noreturn]] static void throw_exceeded(std::size_t size, std::size_t outstanding, Bytes budget) {
     std::array<char, 160> what{};
     std::snprintf(what.data(), what.size(),
-                  "%zu B asked of a LimitingResource, of whose %zu B %zu are outstanding", size, budget.count,
+                  "no room for %zu B in a LimitingResource: of its %zu B, %zu are in use", size, budget.count,
                   outstanding);
     throw OutOfTierMemory{what.data()};
   }
@@ -41,10 +41,10 @@ class LimitingResource::Reservation {
 
 LimitingResource::~LimitingResource() {
   if (const auto bytes = outstanding().count; bytes > 0)
-    std::fprintf(
-        stderr,
-        "libtier: a LimitingResource ends before %zu B of its allocations; what uses them must end first\n",
-        bytes);
+    std::fprintf(stderr,
+                 "libtier: a LimitingResource ends while %zu B of its allocations are in use; what uses them "
+                 "must end first\n",
+                 bytes);
 }
 
 void* LimitingResource::do_allocate(std::size_t size, std::size_t alignment) {

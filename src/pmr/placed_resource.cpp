@@ -73,7 +73,8 @@ class PlacedResource::Placements final : private detail::SegmentSource {
   Placements& operator=(const Placements&) = delete;
 
   void* allocate(std::size_t size, std::size_t alignment) {
-    if (alignment > largest_alignment) throw OutOfTierMemory{"memory in a tier is aligned to 2 MiB at most"};
+    if (alignment > largest_alignment)
+      throw OutOfTierMemory{"memory in a tier can be aligned to 2 MiB at most"};
     detail::check_request(size, alignment);
     const auto c = detail::class_of(size, alignment);
     void* const p =
@@ -175,11 +176,12 @@ class PlacedResource::Placements final : private detail::SegmentSource {
     Bytes bytes{small_bytes_};
     for (const auto& [p, storage] : large_) bytes += storage.size_bytes();
     const auto name = manager_->tier(tier_).name();
-    std::fprintf(stderr,
-                 "libtier: a PlacedResource in %.*s ends before %zu of its allocations, %zu B; what uses "
-                 "them must end first\n",
-                 static_cast<int>(name.size()), name.data(), count, bytes.count);
-    TIER_ASSERT(count == 0, "a PlacedResource ends before what was allocated from it");
+    std::fprintf(
+        stderr,
+        "libtier: a PlacedResource in %.*s ends while %zu of its allocations, %zu B, are in use; what uses "
+        "them must end first\n",
+        static_cast<int>(name.size()), name.data(), count, bytes.count);
+    TIER_ASSERT(count == 0, "a PlacedResource must not end before what was allocated from it");
   }
 
   std::shared_ptr<Manager> manager_;

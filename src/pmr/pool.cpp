@@ -75,18 +75,18 @@ void Pool::report_allocations() const noexcept {
     allocated.bytes += static_cast<std::ptrdiff_t>(large.bytes);
   }
   if (allocated.cells > 0)
-    std::fprintf(stderr,
-                 "libtier: %s ends before %td of its allocations, %td B; what uses them must end first\n",
-                 ledger_.resource(), allocated.cells, allocated.bytes);
-  if (allocated.cells < 0)
-    std::fprintf(stderr, "libtier: %s ends, in which %td allocations were deallocated twice\n",
-                 ledger_.resource(), -allocated.cells);
-  if (allocated.foreign > 0)
     std::fprintf(
         stderr,
-        "libtier: %s ends, to which %zu allocations were given that are not its own, or were larger; "
-        "containers over two resources cannot be swapped\n",
-        ledger_.resource(), allocated.foreign);
+        "libtier: %s ends while %td of its allocations, %td B, are in use; what uses them must end first\n",
+        ledger_.resource(), allocated.cells, allocated.bytes);
+  if (allocated.cells < 0)
+    std::fprintf(stderr, "libtier: %s ends, and %td of its allocations were deallocated twice\n",
+                 ledger_.resource(), -allocated.cells);
+  if (allocated.foreign > 0)
+    std::fprintf(stderr,
+                 "libtier: %s ends, and %zu allocations were deallocated in it that were not its own, or had "
+                 "another size; containers over two resources cannot be swapped\n",
+                 ledger_.resource(), allocated.foreign);
 }
 
 Amount Pool::large_allocations() const noexcept {

@@ -82,10 +82,9 @@ void SegmentHeap::free(SizeClass size_class, std::span<void* const> cells) noexc
 
 void SegmentHeap::free_alone(SizeClass size_class, void* cell) noexcept {
   const bool alone = source_.free_cell(cell, size_class);
-  TIER_VERIFY(
-      alone,
-      "a cell is freed that is not this heap's: it was allocated from another resource, as a large one, or "
-      "from one that has ended");
+  TIER_VERIFY(alone,
+              "memory is deallocated that this resource does not have: it was allocated from another "
+              "resource, with a larger size, or from a resource that has ended");
   --alone_.cells;
   alone_.bytes -= Bytes{class_size(size_class)};
 }
@@ -102,13 +101,14 @@ void SegmentHeap::put(Segment& segment, SizeClass size_class, void* cell) noexce
   const auto at = static_cast<std::size_t>(static_cast<std::byte*>(cell) - segment.data);
   Span& span = segment.span_at(at);
   TIER_VERIFY((segment.free_pages & bit(unsigned(at / page_size))) == 0 && span.size_class == size_class,
-              "a cell is freed in another size than it was allocated in, or twice");
+              "memory is deallocated twice, or with another size than it was allocated with");
   const std::size_t offset = at - span.first_page * page_size;
   const unsigned index = span.shape().index(offset);
-  TIER_ASSERT(index * std::size_t{span.shape().cell} == offset, "what is freed lies within a cell");
+  TIER_ASSERT(index * std::size_t{span.shape().cell} == offset,
+              "the pointer that is deallocated must be the begin of an allocation");
   auto& word = span.free[index / 64];
   const auto mask = std::uint64_t{1} << index % 64;
-  TIER_VERIFY((word & mask) == 0, "a cell is freed twice");
+  TIER_VERIFY((word & mask) == 0, "memory is deallocated twice");
   word |= mask;
   if (span.free_count++ == 0) list(span);
   if (span.used() == 0) return drop_span(span);

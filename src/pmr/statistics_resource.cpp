@@ -15,11 +15,10 @@ constexpr auto relaxed = std::memory_order_relaxed;
 StatisticsResource::~StatisticsResource() {
   const auto now = statistics();
   if (now.allocations == now.deallocations) return;
-  std::fprintf(
-      stderr,
-      "libtier: a StatisticsResource ends before %llu of its allocations, %zu B; what uses them must end "
-      "first\n",
-      static_cast<unsigned long long>(now.allocations - now.deallocations), now.outstanding.count);
+  std::fprintf(stderr,
+               "libtier: a StatisticsResource ends while %llu of its allocations, %zu B, are in use; what "
+               "uses them must end first\n",
+               static_cast<unsigned long long>(now.allocations - now.deallocations), now.outstanding.count);
 }
 
 ResourceStatistics StatisticsResource::statistics() const noexcept {

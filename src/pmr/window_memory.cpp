@@ -8,12 +8,13 @@
 namespace tier::detail {
 
 void check_window_alignment(std::size_t alignment) {
-  if (alignment > largest_window_alignment) throw OutOfTierMemory{"windows are aligned to 2 MiB at most"};
+  if (alignment > largest_window_alignment) throw OutOfTierMemory{"windows can be aligned to 2 MiB at most"};
 }
 
 void check_window_size(std::size_t size) {
   // A size up to this can be rounded up and aligned without overflow.
-  if (size > largest_request) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+  if (size > largest_request)
+    throw OutOfTierMemory{"a window cannot have more bytes than there are addresses"};
 }
 
 void* WindowMemory::do_allocate(std::size_t size, std::size_t alignment) {

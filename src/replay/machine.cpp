@@ -66,10 +66,10 @@ void Machine::check() const {
   require(is_rate(operations), "machine " + name + ": operations a second must be above zero");
   require(cores > 0, "machine " + name + " has no cores");
   require(lost_to_mover >= 0 && lost_to_mover < 1,
-          "machine " + name + ": the share lost to a mover is from 0 to less than 1");
-  require(is_time(copy_start), "machine " + name + ": what a copy takes to begin" + no_time);
+          "machine " + name + ": the share lost to a mover must be from 0 to less than 1");
+  require(is_time(copy_start), "machine " + name + ": the time that a copy takes to begin" + no_time);
   for (const auto row : {row_lookup, row_update, row_announce})
-    require(is_time(row), "machine " + name + ": what a row of a cache takes" + no_time);
+    require(is_time(row), "machine " + name + ": the time that a row of a cache takes" + no_time);
   for (const auto& d : devices) {
     require(!d.name.empty(), "a device of machine " + name + " has no name");
     require(!has_control_characters(d.name), "the name of a device of machine " + name + no_text);
@@ -77,18 +77,18 @@ void Machine::check() const {
     for (const double rate : {d.read, d.store, d.copy_read, d.copy_write, d.mover_read, d.mover_write})
       require(is_rate(rate), about(d) + "every rate must be above zero");
     require(is_time(d.latency), about(d) + "the latency" + no_time);
-    require(is_time(d.row_read) && is_time(d.row_write), about(d) + "what a row takes" + no_time);
-    require(d.parallelism > 0, about(d) + "it serves no requests at once");
+    require(is_time(d.row_read) && is_time(d.row_write), about(d) + "the time that a row takes" + no_time);
+    require(d.parallelism > 0, about(d) + "it must serve at least 1 request at once");
   }
   for (const auto& c : ops)
     require(is_rate(c.efficiency) && c.efficiency <= 1 && is_rate(c.reads) && is_rate(c.writes),
             "operation " + c.op + " of machine " + name +
-                ": efficiency is above 0, up to 1, and passes are above zero");
+                ": efficiency must be above 0 and at most 1, and passes must be above zero");
   for (const auto& s : slow_downs) {
     require(find(s.device) != nullptr,
             "machine " + name + " has no device " + s.device + " to slow down " + s.op);
     require(s.inputs >= 1 && s.outputs >= 1 && s.both >= 1,
-            "operation " + s.op + " of machine " + name + ": a slow-down is at least 1");
+            "operation " + s.op + " of machine " + name + ": a slow-down must be at least 1");
   }
 }
 

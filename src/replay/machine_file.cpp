@@ -28,7 +28,7 @@ std::chrono::nanoseconds whole_ns(double time) {
 class Members {
  public:
   Members(const Json& json, std::string where) : json_{json}, where_{std::move(where)} {
-    if (!json.is_object()) fail("is no object");
+    if (!json.is_object()) fail("is not an object");
   }
 
   template <class T>
@@ -45,7 +45,7 @@ class Members {
   void for_each(const char* name, auto&& each) {
     const Json* const found = find(name);
     if (found == nullptr) return;
-    if (!found->is_array()) fail(std::string{name} + " is no list");
+    if (!found->is_array()) fail(std::string{name} + " is not a list");
     for (std::size_t i = 0; i < found->size(); ++i)
       each(Members{(*found)[i], where_ + "." + name + "[" + std::to_string(i) + "]"});
   }
@@ -63,11 +63,11 @@ class Members {
     return found != json_.end() ? &*found : nullptr;
   }
   void take(const char* name, const Json& json, std::string& value) const {
-    if (!json.is_string()) fail(std::string{name} + " is no text");
+    if (!json.is_string()) fail(std::string{name} + " is not a text");
     value = json.get<std::string>();
   }
   void take(const char* name, const Json& json, double& value) const {
-    if (!json.is_number()) fail(std::string{name} + " is no number");
+    if (!json.is_number()) fail(std::string{name} + " is not a number");
     value = json.get<double>();
   }
   void take(const char* name, const Json& json, std::chrono::nanoseconds& value) const {
@@ -81,7 +81,7 @@ class Members {
   }
   void take(const char* name, const Json& json, unsigned& value) const {
     if (!json.is_number_unsigned() || json.get<std::uint64_t>() > 0xFFFF'FFFF)
-      fail(std::string{name} + " is no count");
+      fail(std::string{name} + " is not a whole number from 0 to 4294967295");
     value = json.get<unsigned>();
   }
 
@@ -161,7 +161,7 @@ Machine parse_machine(const std::string& text, const std::string& name) {
   try {
     json = Json::parse(text);
   } catch (const Json::exception& error) {  // also for a number that is too large
-    throw ConfigError{name + " is no JSON: " + error.what()};
+    throw ConfigError{name + " is not JSON: " + error.what()};
   }
   Machine m;
   Members members{json, name + ": machine"};
@@ -219,8 +219,8 @@ void read_measured(const std::string& path, tier::Machine& machine) {
       is_any = true;
     }
   if (!is_any)
-    throw ConfigError{path + ": none of its devices is a node of this machine, as numa:" +
-                      std::to_string(machine.nodes.front().id) + " is"};
+    throw ConfigError{path + ": none of its devices is a node of this machine, such as numa:" +
+                      std::to_string(machine.nodes.front().id)};
   guess_kinds(machine.nodes);
 }
 

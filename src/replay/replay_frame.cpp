@@ -14,7 +14,7 @@ namespace {
 
 /// Returns the machine, checked before anything is made of it.
 const Machine& checked(const Machine& machine, unsigned passes) {
-  if (passes == 0) throw ConfigError{"a replay goes over its trace once at least"};
+  if (passes == 0) throw ConfigError{"a replay must go over its trace at least once"};
   machine.check();
   return machine;
 }
@@ -24,7 +24,7 @@ trace::Summary checked(const trace::Summary& summary) {
   constexpr Bytes most{std::size_t{1} << 56};
   if (summary.peak > most)
     throw ConfigError{"a trace with " + to_string(summary.peak) +
-                      " alive at once is not replayed: it may have " + to_string(most)};
+                      " alive at once is too large to replay: at most " + to_string(most) + " are allowed"};
   return summary;
 }
 
@@ -46,7 +46,7 @@ ReplayFrame::ReplayFrame(const trace::Trace& trace, const Machine& machine,
 
 void ReplayFrame::check_time(double ns) {
   if (!(ns < static_cast<double>(VirtualClock::latest)))
-    throw ConfigError{"the trace takes longer than a replay can tell, which is 146 years"};
+    throw ConfigError{"the trace takes longer than 146 years, the longest time of a replay"};
 }
 
 void ReplayFrame::add(const Demand& demand, KernelCounts& counts) const noexcept {

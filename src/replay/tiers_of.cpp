@@ -22,7 +22,8 @@ std::vector<SimulatedTier> in_order(std::vector<SimulatedTier> tiers, const Mach
           0, known};
     }
     if (std::ranges::count(tiers, t.device, &SimulatedTier::device) > 1)
-      throw ConfigError{"a device is one tier of a replay, and " + t.device + " is several"};
+      throw ConfigError{"device " + t.device +
+                        " is given for two tiers; a replay needs another device for each tier"};
   }
   std::ranges::stable_sort(tiers, is_faster,
                            [&](const SimulatedTier& t) { return machine.find(t.device)->tier_model(); });

@@ -199,16 +199,17 @@ Result run_two_level(const Trace& trace, const Machine& machine, const std::vect
   const auto ordered = in_order(tiers, machine);
   for (const auto& t : ordered)
     if (t.size < options.sector || !machine.find(t.device)->addressable)
-      throw ConfigError{"tier " + t.device + " cannot be a part of a hardware cache: it needs " +
-                        to_string(options.sector) + " at least, and the CPU to reach it"};
+      throw ConfigError{"tier " + t.device + " cannot be a part of a hardware cache: it must have at least " +
+                        to_string(options.sector) + ", and the CPU must be able to address it"};
   if (options.sector < Bytes{line} || !std::has_single_bit(options.sector.count))
-    throw ConfigError{"a sector of " + to_string(options.sector) + " is no power of two from 64 B on"};
+    throw ConfigError{"a sector of " + to_string(options.sector) +
+                      " is not allowed: a sector must be a power of two, 64 B or more"};
   const auto most = TwoLevelCache::most_behind(ordered[0].size, options.sector);
   if (ordered[1].size > most)
     throw ConfigError{"tier " + ordered[1].device + " of " + to_string(ordered[1].size) +
                       " is too large behind a hardware cache of " + to_string(ordered[0].size) +
-                      ", which tells so many sectors of a place apart that " + to_string(most) +
-                      " are allowed; give a larger cache or less behind it"};
+                      ", which allows at most " + to_string(most) +
+                      " behind it; give a larger cache, or less behind it"};
   return TwoLevelReplay{trace, machine, tiers, options}.run();
 }
 

@@ -10,7 +10,7 @@ namespace tier::replay {
 
 TwoLevelCache::TwoLevelCache(Bytes capacity, Bytes sector)
     : sector_{sector}, places_(std::max<std::size_t>(1, capacity.count / sector.count)) {
-  TIER_ASSERT(sector.count > 0, "a sector has bytes");
+  TIER_ASSERT(sector.count > 0, "a sector must have at least 1 byte");
 }
 
 Bytes TwoLevelCache::most_behind(Bytes capacity, Bytes sector) noexcept {

@@ -55,7 +55,7 @@ class Registry {
 
 void register_policy(const std::string& name, PolicyFactory factory) {
   if (parse_policy(name).name != name)
-    throw ConfigError{"\"" + name + "\" is more than the name of a policy"};
+    throw ConfigError{"a policy is registered by its name alone, without options, not as \"" + name + "\""};
   if (factory == nullptr) throw ConfigError{"policy \"" + name + "\" has no factory"};
   Registry::instance().add(name, std::move(factory));
 }
@@ -65,7 +65,8 @@ std::vector<std::string> policy_names() { return Registry::instance().names(); }
 std::unique_ptr<Policy> make_policy(std::string_view spec) {
   const auto parsed = parse_policy(spec);
   auto policy = Registry::instance().find(parsed, spec)(parsed.options);
-  if (policy == nullptr) throw ConfigError{"the factory of policy \"" + parsed.name + "\" has made none"};
+  if (policy == nullptr)
+    throw ConfigError{"the factory of policy \"" + parsed.name + "\" has returned no policy"};
   return policy;
 }
 

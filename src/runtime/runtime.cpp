@@ -128,7 +128,8 @@ std::unique_ptr<trace::Recorder> recorder_of_environment(const std::shared_ptr<M
                                                          const trace::RecorderOptions& options) {
   static std::atomic<unsigned> recorded{0};
   if (path.empty())
-    throw ConfigError{std::string{trace_variable} + " is empty; it names a file to record into, as run.tt"};
+    throw ConfigError{std::string{trace_variable} +
+                      " is empty; set it to the name of a file to record into, such as run.tt"};
   constexpr unsigned tries = 1000;
   for (unsigned i = 1;; ++i) {
     const auto number = ++recorded;
@@ -157,7 +158,7 @@ RuntimeOptions options_of_environment() {
   const auto tiers = variable(tiers_variable);
   if (!tiers)
     throw ConfigError{std::string{tiers_variable} +
-                      " is not set; it names the tiers, as dram:1GiB;file:/var/tmp:8GiB"};
+                      " is not set; set it to the tiers, such as dram:1GiB;file:/var/tmp:8GiB"};
   options.tiers = read_variable(tiers_variable, [&] { return parse_tiers_with_bytes(*tiers); });
   read_environment(options);
   return options;

@@ -25,13 +25,12 @@ struct Access {
 };
 
 [[noreturn]] void report(const Operand& operand, const Access& theirs, Chain ours) {
-  std::fprintf(
-      stderr,
-      "libtier: conflicting access to %s: chain %llx %s it while chain %llx %s it. Scopes of one chain may "
-      "mix; another thread joins one by a ChainGuard.\n",
-      name_of(operand).c_str(), static_cast<unsigned long long>(ours.id()),
-      operand.use == Use::Read ? "reads" : "writes", static_cast<unsigned long long>(theirs.chain),
-      theirs.writers > 0 ? "writes" : "reads");
+  std::fprintf(stderr,
+               "libtier: conflicting access to %s: chain %llx %s it while chain %llx %s it. Order the "
+               "scopes, or join the chains by a ChainGuard.\n",
+               name_of(operand).c_str(), static_cast<unsigned long long>(ours.id()),
+               operand.use == Use::Read ? "reads" : "writes", static_cast<unsigned long long>(theirs.chain),
+               theirs.writers > 0 ? "writes" : "reads");
   std::abort();
 }
 

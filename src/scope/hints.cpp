@@ -59,7 +59,8 @@ void migrate(std::span<const BlockRef> blocks, TierIndex tier) {
   std::vector<BlockId> ids;
   ids.reserve(blocks.size());
   for (const auto& block : blocks) {
-    TIER_VERIFY(block.manager == blocks.front().manager, "what migrates at once belongs to one runtime");
+    TIER_VERIFY(block.manager == blocks.front().manager,
+                "objects that migrate in one call must belong to one runtime");
     ids.push_back(block.id);
   }
   blocks.front().manager->migrate(ids, tier);

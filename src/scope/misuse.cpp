@@ -46,11 +46,11 @@ void not_in_scope(ObjectRef object, Use use, std::span<const Operand> here, Call
            operand.block->manager == object.object->block->manager;
   };
   const bool is_read = writes && std::ranges::any_of(here, is_object);
-  std::fprintf(stderr, "libtier: %s%s %s, which has %s: name it in %s when the scope is opened%s\n",
+  std::fprintf(stderr, "libtier: %s%s %s; the scope has %s: name it in %s when the scope is opened%s\n",
                place(caller).c_str(), name_of(object).c_str(),
                is_read ? "is not in this scope for writing" : "is not in this scope", list(here).c_str(),
                writes ? "updates() or overwrites()" : "reads(), updates() or overwrites()",
-               caller.file != nullptr ? "" : "; in() and out() instead of [] tell the line");
+               caller.file != nullptr ? "" : "; to see the line, use in() or out() instead of []");
   std::abort();
 }
 
@@ -62,9 +62,8 @@ void of_two_runtimes(std::span<const Operand> operands, std::string_view kernel)
   });
   const auto name = kernel.empty() ? std::string{"a scope"} : "kernel \"" + std::string{kernel} + "\"";
   std::fprintf(stderr,
-               "libtier: %s on objects of two runtimes: %s is of one, %s of another. A scope is for objects "
-               "of one: open one "
-               "for each\n",
+               "libtier: %s has objects of two runtimes: %s is of one, %s of another. A scope takes objects "
+               "of one runtime: open a scope for each\n",
                name.c_str(), name_of(*first).c_str(), name_of(*other).c_str());
   std::abort();
 }

@@ -22,13 +22,15 @@ std::string at(std::size_t position) { return " at position " + std::to_string(p
 [[noreturn]] void refuse_bags(std::span<const std::uint32_t> offsets, std::size_t ids,
                               const std::string& table) {
   if (offsets.empty())
-    refuse(table, "no bag offsets for " + std::to_string(ids) + " ids; they ascend from 0 to that");
+    refuse(table, "there are no bag offsets for " + std::to_string(ids) +
+                      " ids; offsets must ascend from 0 to the number of ids");
   const auto offset = [&](std::size_t i) { return "bag offset " + std::to_string(offsets[i]) + at(i); };
   if (offsets.front() != 0) refuse(table, offset(0) + "; the first must be 0");
   const auto descent = std::adjacent_find(offsets.begin(), offsets.end(), std::greater{});
   if (descent != offsets.end()) {
     const auto i = static_cast<std::size_t>(descent - offsets.begin()) + 1;
-    refuse(table, offset(i) + " is below the " + std::to_string(*descent) + " before it; offsets ascend");
+    refuse(table,
+           offset(i) + " is below the " + std::to_string(*descent) + " before it; offsets must ascend");
   }
   refuse(table,
          offset(offsets.size() - 1) + "; the last must be " + std::to_string(ids) + ", the number of ids");
@@ -58,8 +60,8 @@ void check_bags(std::span<const std::uint32_t> offsets, std::size_t ids, const s
 
 void check_floats(const Floats& floats, std::size_t rows, std::size_t dim, const std::string& table) {
   if (floats.stride < dim)
-    refuse(table,
-           "a stride of " + std::to_string(floats.stride) + " floats; a row has " + std::to_string(dim));
+    refuse(table, "a stride of " + std::to_string(floats.stride) + " floats is too small; a row has " +
+                      std::to_string(dim));
   const bool fit = rows == 0 || (floats.count >= dim && (floats.count - dim) / floats.stride >= rows - 1);
   if (fit) return;
   const auto apart = floats.stride == dim ? std::string{} : ", " + std::to_string(floats.stride) + " apart";

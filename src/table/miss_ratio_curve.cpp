@@ -10,7 +10,8 @@ namespace tier {
 namespace {
 
 void require_sizes(const MissRatioCurve& curve) {
-  if (curve.sizes.empty()) throw ConfigError{"a curve without sizes; RowTable::advise gives some"};
+  if (curve.sizes.empty())
+    throw ConfigError{"the curve has no sizes; take a curve that RowTable::advise returns"};
 }
 
 }  // namespace

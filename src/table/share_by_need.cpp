@@ -43,10 +43,11 @@ Bytes sum_of_least(std::span<const MissRatioCurve> tables) {
     const auto& sizes = tables[table].sizes;
     if (sizes.empty())
       throw ConfigError{"the curve of table " + std::to_string(table) +
-                        " has no sizes; RowTable::advise gives some"};
+                        " has no sizes; take a curve that RowTable::advise returns"};
     const auto sum = detail::checked_sum(least.count, sizes.front().bytes.count);
     if (!sum)
-      throw ConfigError{"the least caches of " + std::to_string(tables.size()) + " tables exceed 64 bits"};
+      throw ConfigError{"the smallest caches of " + std::to_string(tables.size()) +
+                        " tables take more bytes than 64 bits can count"};
     least = Bytes{*sum};
   }
   return least;
@@ -60,7 +61,7 @@ std::vector<Bytes> share_by_need(std::span<const MissRatioCurve> tables, Bytes b
   const auto least = sum_of_least(tables);
   if (budget < least)
     throw ConfigError{"a budget of " + to_string(budget) + " for " + std::to_string(tables.size()) +
-                      " tables is below the " + to_string(least) + " that the least cache of each takes"};
+                      " tables is too small; their smallest caches take " + to_string(least) + " together"};
   auto left = budget - least;
   std::vector<std::size_t> sizes(tables.size());
   std::vector<Step> steps;

@@ -91,7 +91,7 @@ void TableBase::check_state_columns(std::size_t needed) const {
 
 void TableBase::update(std::span<const RowId> ids, Bags bags, std::span<const float> gradients,
                        std::size_t stride, RowUpdate update, BatchRecord* batch) {
-  TIER_VERIFY(batch != nullptr, "a batch that was moved from is updated");
+  TIER_VERIFY(batch != nullptr, "a batch that was moved from must not be updated");
   const auto offsets = check_rows(ids.size(), bags, {"the gradient", gradients.size(), stride});
   if (ids.empty()) return;
   const auto scratch = scratches_.borrow();

@@ -35,8 +35,9 @@ TierIndex slow_tier(Manager& manager, const TableOptions& options) {
     return options.slow;
   }
   if (manager.tier_count() == 1)
-    throw ConfigError{"table '" + options.name + "' of " + to_string(Bytes{row_layout(options).bytes()}) +
-                      " is larger than its budget, and there is no slower tier"};
+    throw ConfigError{
+        "table '" + options.name + "' of " + to_string(Bytes{row_layout(options).bytes()}) +
+        " is larger than its budget, and there is no slower tier: add a tier, or raise the budget"};
   const auto statistics = manager.statistics();
   const auto tiers = static_cast<TierIndex>(manager.tier_count());
   for (TierIndex tier = 1; tier < tiers; ++tier)
@@ -75,7 +76,8 @@ TablePlan plan_table(Manager& manager, const TableOptions& options) {
   } else {
     tier = slow_tier(manager, options);
     if (options.policy == nullptr)
-      throw ConfigError{"table '" + options.name + "' is larger than its budget and has no row policy"};
+      throw ConfigError{"table '" + options.name +
+                        "' is larger than its budget and has no row policy; set TableOptions::policy"};
     plan.layout = row_layout(options, manager.tier(tier));
     const auto policy_bytes = options.policy->bytes_per_slot();
     plan.shape = shape_of(plan.layout, options, budget, policy_bytes);

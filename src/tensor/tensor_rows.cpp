@@ -12,10 +12,11 @@ namespace tier::detail {
 void check_rows(const Shape& shape, std::size_t begin, std::size_t end, ObjectRef object) {
   const auto name = object.object != nullptr ? "\"" + object.object->name + '"' : std::string{"a tensor"};
   if (object.object == nullptr || object.object->window == nullptr)
-    throw ConfigError{name + " has no window, so that scopes cover all of it: make it with tier::windowed"};
+    throw ConfigError{name +
+                      " has no window, so a scope cannot cover a part of it: make it with tier::windowed"};
   if (shape.rank() == 0 || begin > end || end > shape[0])
     throw std::out_of_range{"rows " + std::to_string(begin) + " to " + std::to_string(end) + " of " + name +
-                            ", whose shape is " + to_string(shape)};
+                            " are out of range: its shape is " + to_string(shape)};
 }
 
 Shape with_rows(const Shape& shape, std::size_t rows) {

@@ -101,8 +101,8 @@ Content Blocks::header() {
   if (size < binary_header_size) throw BrokenRule{"the file is cut off within its header"};
   const auto version = fixed_at(header.data() + binary_magic.size(), 4);
   if (version != binary_version)
-    throw BrokenRule{"a binary form that is not known: version " + std::to_string(version) +
-                     ", known is version 1"};
+    throw BrokenRule{"unknown version " + std::to_string(version) +
+                     " of the binary form; known is version 1"};
   const auto content = fixed_at(header.data() + binary_magic.size() + 4, 4);
   if (content != static_cast<std::uint32_t>(Content::Recording) &&
       content != static_cast<std::uint32_t>(Content::Trace))
@@ -124,7 +124,7 @@ std::optional<std::string_view> Blocks::next() {
   torn_ = got < size;
   if (!torn_ && crc32_of(payload) != checksum) {
     torn_ = fill(block_header_size + got, 1) == 0;
-    if (!torn_) throw BrokenRule{"the CRC-32 of a block is another: it was changed"};
+    if (!torn_) throw BrokenRule{"the CRC-32 of a block is wrong: the block was changed"};
   }
   if (torn_) return {};
   offset_ += block_header_size;

@@ -153,7 +153,7 @@ void BinaryReader::name(Payload& p) {
 }
 
 void BinaryReader::header(Payload& p) {
-  if (has_events_) throw BrokenRule{"the header comes before all events"};
+  if (has_events_) throw BrokenRule{"the header must come before all events"};
   const auto key = trace_.name(any_name(p)), value = trace_.name(any_name(p));
   if (!is_header(key, value)) throw BrokenRule{"a header that could not be written as text"};
   if (trace_.header(key)) throw BrokenRule{"the header has " + shortened(key) + " twice"};
@@ -163,8 +163,8 @@ void BinaryReader::header(Payload& p) {
 void BinaryReader::end(Payload& p) {
   const auto differ = [](std::string_view what, std::uint64_t told, std::size_t found) {
     if (told != found)
-      throw BrokenRule{"the end tells of " + std::to_string(told) + " " + std::string{what} +
-                       ", and there are " + std::to_string(found)};
+      throw BrokenRule{"the end says that there are " + std::to_string(told) + " " + std::string{what} +
+                       ", but there are " + std::to_string(found)};
   };
   differ("tensors", p.number(), trace_.tensors().size());
   differ("kernels", p.number(), trace_.kernels().size());
@@ -189,7 +189,7 @@ void BinaryReader::kernel(Payload& p) {
   if (std::string_view{"fbu"}.find(phase) == std::string_view::npos)
     throw BrokenRule{"unknown phase, known are f, b and u"};
   const auto flops = std::bit_cast<double>(p.fixed(8));
-  if (!std::isfinite(flops) || std::signbit(flops)) throw BrokenRule{"flops are a number of 0 or more"};
+  if (!std::isfinite(flops) || std::signbit(flops)) throw BrokenRule{"flops must be a number of 0 or more"};
   constexpr std::string_view order = "RWUO";
   operands_.clear();
   std::size_t before = 0;
@@ -198,7 +198,7 @@ void BinaryReader::kernel(Payload& p) {
     const auto letter = static_cast<char>(role & 0x7f);
     const auto place = order.find(letter);
     if (place == std::string_view::npos || place < before)
-      throw BrokenRule{"operands stand under R, then W, U and O"};
+      throw BrokenRule{"operands must come in the order R, W, U, O"};
     before = place;
     const auto tensor = tensor_of(p);
     const Bytes touched{(role & 0x80) != 0 ? trace_.tensor(tensor).size.count : p.number()};
@@ -230,7 +230,7 @@ void BinaryReader::placement(Payload& p) {
   a.block = block_of(p);
   a.tier = token(p);
   a.alignment = {p.number(most_alignment.count)};
-  if (!std::has_single_bit(a.alignment.count)) throw BrokenRule{"an alignment is a power of two"};
+  if (!std::has_single_bit(a.alignment.count)) throw BrokenRule{"an alignment must be a power of two"};
   trace_.add(a);
 }
 

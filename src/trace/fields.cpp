@@ -81,7 +81,7 @@ std::string_view Fields::text(std::string_view what) {
 }
 
 void Fields::end() {
-  if (!at_end()) throw BrokenRule{"more than the line may have: \"" + shortened(rest_) + "\""};
+  if (!at_end()) throw BrokenRule{"the line goes on after its last field: \"" + shortened(rest_) + "\""};
 }
 
 }  // namespace tier::trace

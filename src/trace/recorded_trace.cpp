@@ -251,7 +251,7 @@ void TraceMaker::place(const RecordedEvent& e, std::uint32_t o, const RecordedBl
   if (!writing_ || block.tier == no_tier) return;
   const auto alignment = object.alignment;
   const bool sound = std::has_single_bit(alignment) && alignment <= most_alignment.count;
-  if (!sound) throw BrokenRule{"an alignment is a power of two up to 2097152"};
+  if (!sound) throw BrokenRule{"an alignment must be a power of two up to 2097152"};
   trace_.add(Placement{.sequence = e.sequence,
                        .tensor = object.tensor,
                        .block = object.blocks.size() > 1 ? block.number : whole_tensor,

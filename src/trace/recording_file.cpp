@@ -81,8 +81,8 @@ void RecordingFile::write(std::string_view bytes) noexcept {
 
 void RecordingFile::fail(const char* why) noexcept {
   if (std::exchange(failed_, true)) return;
-  std::fprintf(stderr, "libtier: the recording \"%s\" ends here, the program goes on: %s\n", path_.c_str(),
-               why);
+  std::fprintf(stderr, "libtier: the recording \"%s\" ends here, but the program goes on: %s\n",
+               path_.c_str(), why);
 }
 
 RecordingFile::~RecordingFile() {

@@ -57,7 +57,9 @@ void Rules::kernel(std::span<const Operand> operands) {
 void Rules::create(TensorIndex tensor) {
   const auto life = states_[tensor].life;
   if (trace_.tensor(tensor).kind == TensorKind::Parameter)
-    throw BrokenRule{named(tensor) + " is a parameter, which exists from the start: W creates, O overwrites"};
+    throw BrokenRule{named(tensor) +
+                     " is a parameter and exists from the start: name it under O, which overwrites, not "
+                     "under W, which creates"};
   if (life == Life::Alive) throw BrokenRule{named(tensor) + " is created a second time"};
   if (life == Life::Retired || life == Life::Ended) check_alive(tensor);
   begin_life(tensor);
@@ -105,7 +107,7 @@ void Rules::check_touched(const Operand& operand) const {
 }
 
 void Rules::measurement() {
-  if (!unmeasured_) throw BrokenRule{"a measurement that is not the first after a kernel"};
+  if (!unmeasured_) throw BrokenRule{"a measurement must follow a kernel, and be its only one"};
   unmeasured_ = false;
 }
 

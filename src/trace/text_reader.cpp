@@ -177,9 +177,9 @@ void TextReader::read_upper(std::string_view type, Fields& line) {
     case 'E':
       return end(line);
     case 'H':
-      throw BrokenRule{"H, the header, is the first line alone"};
+      throw BrokenRule{"H, the header, can only be the first line"};
     default:
-      throw BrokenRule{"unknown type of line; only those in lower case are passed over"};
+      throw BrokenRule{"unknown type of line; only unknown types in lower case are skipped"};
   }
 }
 
@@ -193,7 +193,7 @@ void TextReader::read_lower(std::string_view type, Fields& line) {
   if (type == "c") return setting(line);
   if (type == "a") return placement(line);
   if (!is_unknown_in_lower_case(type))
-    throw BrokenRule{"unknown type of line; only those in lower case are passed over"};
+    throw BrokenRule{"unknown type of line; only unknown types in lower case are skipped"};
 }
 
 void TextReader::header(Fields& line) {
@@ -202,7 +202,7 @@ void TextReader::header(Fields& line) {
     const auto [key, value] = key_and_value(line.next("key=value"));
     const bool version = key == format_key;
     if (version && value != format_version)
-      throw BrokenRule{"a format that is not known: tmtrace=" + shortened(value) + ", known is tmtrace=1"};
+      throw BrokenRule{"unknown format tmtrace=" + shortened(value) + "; known is tmtrace=1"};
     if (version ? has_version : trace_.header(key).has_value())
       throw BrokenRule{"the header has " + shortened(key) + " twice"};
     if (!version) trace_.add_header(key, value);
@@ -252,7 +252,9 @@ Operand TextReader::operand_of(std::string_view text, Role role) const {
 TensorIndex TextReader::tensor_of(std::string_view text) const {
   const auto id = parse_number(text, "an id");
   const auto tensor = trace_.find(id);
-  if (!tensor) throw BrokenRule{"tensor " + std::to_string(id) + " is not declared: no line T before has it"};
+  if (!tensor)
+    throw BrokenRule{"tensor " + std::to_string(id) +
+                     " is not declared: no line T before this line declares it"};
   return *tensor;
 }
 
@@ -277,13 +279,13 @@ void TextReader::end(Fields& line) {
   line.end();
   const auto differ = [](std::string_view what, std::uint64_t told, std::size_t found) {
     if (told != found)
-      throw BrokenRule{"E tells of " + std::to_string(told) + " " + std::string{what} + ", and there are " +
-                       std::to_string(found)};
+      throw BrokenRule{"E says that there are " + std::to_string(told) + " " + std::string{what} +
+                       ", but there are " + std::to_string(found)};
   };
   differ("tensors", tensors, trace_.tensors().size());
   differ("kernels", kernels, trace_.kernels().size());
   if (!is_checksum(checksum, lines_.checksum_before()))
-    throw BrokenRule{"the CRC-32 of the bytes before E is another: they were changed"};
+    throw BrokenRule{"the CRC-32 of the bytes before E is wrong: the bytes were changed"};
   has_end_ = true;
 }
 
@@ -381,7 +383,7 @@ void TextReader::placement(Fields& line) {
   p.block = block;
   p.tier = name(line, "a tier");
   p.alignment = {line.number("an alignment", most_alignment.count)};
-  if (!std::has_single_bit(p.alignment.count)) throw BrokenRule{"an alignment is a power of two"};
+  if (!std::has_single_bit(p.alignment.count)) throw BrokenRule{"an alignment must be a power of two"};
   p.start = line.time("the start");
   line.end();
   trace_.add(p);

@@ -61,7 +61,7 @@ class TextWriter {
 };
 
 void TextWriter::check(std::string_view text, bool holds) const {
-  if (!holds) throw TraceError{"trace", line_, "a text that cannot be written there", text};
+  if (!holds) throw TraceError{"trace", line_, "this text cannot be written in a trace", text};
 }
 
 void TextWriter::flush() {

@@ -16,8 +16,8 @@ std::size_t bytes_of(const std::vector<T>& all) noexcept {
 
 void check_declared(TensorIndex tensor, std::size_t declared) {
   if (tensor >= declared)
-    throw std::out_of_range{"tensor number " + std::to_string(tensor) + " of a trace that declares " +
-                            std::to_string(declared)};
+    throw std::out_of_range{"tensor number " + std::to_string(tensor) +
+                            " is out of range; the trace declares " + std::to_string(declared)};
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void Trace::check_tensors(std::span<const TensorIndex> tensors) const {
 void Trace::check_names(std::initializer_list<NameIndex> names) const {
   for (const auto name : names)
     if (name >= name_count())
-      throw std::out_of_range{"name number " + std::to_string(name) + " of a trace that has " +
+      throw std::out_of_range{"name number " + std::to_string(name) + " is out of range; the trace has " +
                               std::to_string(name_count())};
 }
 

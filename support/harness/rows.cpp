@@ -94,7 +94,7 @@ std::string Pair::to_string() const {
 
 Pair time_pair(FunctionRef<void()> ours, FunctionRef<void()> baseline, int repeats,
                FunctionRef<void(Side)> prepare) {
-  TIER_VERIFY(repeats >= 9, "a median of fewer than nine is noise");
+  TIER_VERIFY(repeats >= 9, "a median needs at least nine repeats");
   Pair pair;
   for (int i = -1; i < repeats; ++i) {
     Pair warm_up;

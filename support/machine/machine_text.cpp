@@ -116,10 +116,9 @@ std::vector<Missing> machine_missing(const Machine& m) {
     missing.push_back({"userfaultfd: windows are restricted, the system pages them", m.userfaultfd.reason});
   if (allowed_nodes(m) < 2)
     missing.push_back({"a second NUMA node: no CXL or far memory is visible",
-                       m.nodes.size() < 2
-                           ? "the system shows one node"
-                           : "of " + std::to_string(m.nodes.size()) + " nodes this process is allowed " +
-                                 std::to_string(allowed_nodes(m))});
+                       m.nodes.size() < 2 ? "the system shows one node"
+                                          : "this process may use " + std::to_string(allowed_nodes(m)) +
+                                                " of " + std::to_string(m.nodes.size()) + " nodes"});
   else if (!m.placement.usable)
     missing.push_back({"tiers on chosen nodes: all memory is one tier", m.placement.reason});
   if (m.transparent_huge_pages.empty() || m.transparent_huge_pages == "never")

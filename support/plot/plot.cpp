@@ -95,10 +95,10 @@ bool draw(const Plot& plot, const std::filesystem::path& name, std::string_view 
   for (const auto& terminal : {svg, png}) {
     const auto drawn = picture(plot, terminal);
     if (!drawn) {
-      fmt::print(
-          stderr,
-          "{2}: gnuplot is missing (Debian: gnuplot-nox), so {0}.svg and {0}.png are too; {1} draws them\n",
-          name.string(), file, program);
+      fmt::print(stderr,
+                 "{2}: gnuplot is missing (Debian: gnuplot-nox), so {0}.svg and {0}.png are not drawn; "
+                 "gnuplot draws them from {1}\n",
+                 name.string(), file, program);
       return false;
     }
     write_file(name.string() + terminal.suffix, *drawn);

@@ -107,7 +107,7 @@ TEST_CASE("a scratch file without room is an error that names the file, the fold
   CHECK(contains(message, "\"" + pipe.path() +
                               "\" can be read only once, and its copy in a scratch file in " + disk.path() +
                               " failed after"));
-  CHECK(contains(message, "(TMPDIR names another folder): No space left on device"));
+  CHECK(contains(message, "(set TMPDIR to another folder): No space left on device"));
 }
 
 TEST_CASE("the standard input is read as the path -, from where it stands") {
@@ -167,7 +167,7 @@ TEST_CASE("a text file of more than is read is refused, however small it is pack
   const TemporaryDirectory folder;
   const auto path = written(folder, test::packed(Packing::Gzip, std::string(200'000, 'x')));
   CHECK(message_of<ConfigError>([&] { std::ignore = read_text_file(path, 64_KiB); }) ==
-        "\"" + path + "\": more than 64KiB, which is the most that is read");
+        "\"" + path + "\": the file has more than 64KiB, the most that is read");
 }
 
 TEST_CASE("a folder, or a file that is not there, is an error of the call that has failed") {

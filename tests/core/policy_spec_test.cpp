@@ -64,7 +64,7 @@ TEST_CASE("a policy spec that is not one is refused with its position and what i
   CHECK(message_of("lru:mode") ==
         "expected = and a value for option \"mode\" at position 8 of \"lru:mode\"" + form);
   CHECK(message_of("l r u") ==
-        "\"l r u\" is no name at position 0 of \"l r u\"; allowed: letters, digits, _ and -");
-  CHECK(message_of("x:a=1,a=2").starts_with("option \"a\" for a second time at position 6"));
+        "\"l r u\" is not a name at position 0 of \"l r u\"; allowed: letters, digits, _ and -");
+  CHECK(message_of("x:a=1,a=2").starts_with("option \"a\" is given twice at position 6"));
   CHECK(message_of(R"(x:a=\n)").starts_with("a backslash before an ordinary character at position 4"));
 }

@@ -25,8 +25,8 @@ void f(Tensor<float>& x, const Tensor<float>& c, std::pmr::vector<int>& p, const
 """
 CONTAINERS = "#include <tier/pmr/container_scopes.hpp>"
 NEEDS_INCLUDE = "for scopes and hints on containers #include <tier/pmr/container_scopes.hpp>"
-NOT_OURS = "a scope or a hint needs something in memory of libtier's: a Tensor, rows of one, a container of std::pmr"
-CONST = "what is const can be read, not written: take a ReadScope or reads(...), or make it non-const"
+NOT_OURS = "a scope or a hint needs an object in libtier's memory: a Tensor, rows of one, a container of std::pmr"
+CONST = "a const object can be read, not written: take a ReadScope or reads(...), or make it non-const"
 TEMPORARY = "a scope or a hint refers to its operand, which must not be a temporary: give it a name"
 WRONG_ROLE = "these operands do not fit here: a ReadScope takes objects or reads(...), a WriteScope objects"
 REFUSED = [
@@ -53,8 +53,8 @@ REFUSED = [
     (CONTAINERS, "WriteScope out{reads(x)}", WRONG_ROLE),
     (CONTAINERS, 'KernelScope k{"k", reads(x, p)}', WRONG_ROLE),
     (CONTAINERS, "auto o = overwrites(p)", "a container or a resource can be read or updated, not overwritten"),
-    (CONTAINERS, "ReadScope in{p}; in.in(p)", "a scope gives views of tensors and of rows; a container is used as it is"),
-    (CONTAINERS, "migrate(x, 0)", "only what is in windows is moved by its name"),
+    (CONTAINERS, "ReadScope in{p}; in.in(p)", "a scope gives views of tensors and of rows only; use a container itself"),
+    (CONTAINERS, "migrate(x, 0)", "migrate() moves only what is in windows"),
 ]
 ACCEPTED = [
     ("", 'KernelScope k{"k", reads(x, c), updates(x)}; k.in(c); k.out(x); Scope moved{std::move(k)}'),

@@ -85,7 +85,7 @@ TEST_CASE(
     CHECK(std::ranges::count(discover().nodes, found->id, &NumaNode::id) == 0);
     const auto refusal = test::message_of<TierError>([&] { std::ignore = make_tier(spec); });
     CHECK(refusal == "node " + std::to_string(found->id) + " for tier numa:" + std::to_string(found->id) +
-                         ", which has no memory: Cannot allocate memory");
+                         ": the node has no memory: Cannot allocate memory");
     fill(tensors, 2);
     check(tensors, 2);
   }

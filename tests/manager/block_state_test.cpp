@@ -170,9 +170,10 @@ TEST_CASE("checked builds abort on a transition that no state has") {
     const char* message;
   };
   const std::vector<Case> cases{
-      {"unpin", [](BlockState& state) { state.unpin(); }, "a pin is given back by who has it"},
-      {"end", [](BlockState& state) { state.end_move(); }, "a move ends that has begun"},
-      {"fail", [](BlockState& state) { state.fail(); }, "reading fails while a block moves"}};
+      {"unpin", [](BlockState& state) { state.unpin(); },
+       "a block must not be unpinned more often than it was pinned"},
+      {"end", [](BlockState& state) { state.end_move(); }, "only a move that has begun can end"},
+      {"fail", [](BlockState& state) { state.fail(); }, "reading can fail only while the block moves"}};
   for (const auto& [name, broken, message] : cases) {
     CAPTURE(std::string{name});
     const auto ended = test::run_in_child(name, [broken = broken] {

@@ -86,7 +86,7 @@ TEST_CASE(
       }
       CHECK(crowd.living() == 15_MiB);  // the last one takes the room that is kept for exchanges
       CHECK_THROWS_WITH_AS(std::ignore = crowd.rig.manager->create(1_MiB, 64, "more"),
-                           doctest::Contains("some is kept free, so that what is there can be exchanged"),
+                           doctest::Contains("some is kept free, so that blocks can be exchanged"),
                            OutOfTierMemory);
     }
     SUBCASE("of many sizes") { crowd.fill(4_KiB, 1_MiB); }
@@ -193,7 +193,7 @@ TEST_CASE("what is placed in the fastest tier leaves room for what must be broug
   std::vector<ObjectHandle> objects;
   for (int i = 0; i < 6; ++i) objects.push_back(rig.make(1_MiB, static_cast<char>(i)));
   CHECK_THROWS_WITH_AS(std::ignore = rig.manager->allocate_fixed(4_MiB, 64, 0, "all of it"),
-                       doctest::Contains("some is kept free, so that what is there can be exchanged"),
+                       doctest::Contains("some is kept free, so that blocks can be exchanged"),
                        OutOfTierMemory);
   const auto placed = rig.manager->allocate_fixed(3_MiB, 64, 0, "what may be");
   CHECK_THROWS_AS(std::ignore = rig.manager->allocate_fixed(64_KiB, 64, 0, "a little more"), OutOfTierMemory);

@@ -94,8 +94,8 @@ struct Batch {
 
 /// Part of the message if a batch does not fit at once in any tier that can hold it.
 constexpr std::string_view in_parts =
-    "what is in use needs a tier that the CPU can address, and the largest, fast, has less: use it in parts "
-    "(tier::windowed), or give that tier more;";
+    "an object in use must fit in a tier that the CPU can address, and the largest of these, fast, is "
+    "smaller: use parts of the object (tier::windowed), or give that tier more;";
 
 }  // namespace
 

@@ -481,7 +481,7 @@ TEST_CASE("whoever uses what is gone from a window ends the program, which says 
       CAPTURE(label);
       CAPTURE(ended.errors);
       CHECK(ended.signal == SIGABRT);
-      CHECK(ended.errors.find(write ? "libtier: a store of " : "libtier: a load of ") != std::string::npos);
+      CHECK(ended.errors.find(write ? "libtier: a store to " : "libtier: a load from ") != std::string::npos);
       CHECK(ended.errors.find(use.message) != std::string::npos);
     }
 }
@@ -503,7 +503,7 @@ TEST_CASE(
     });
     CAPTURE(ended.errors);
     CHECK(ended.signal == SIGABRT);
-    CHECK(ended.errors.starts_with("libtier: a store of "));
+    CHECK(ended.errors.starts_with("libtier: a store to "));
     CHECK(ended.errors.find("which is behind the object \"the index\"") != std::string::npos);
   }
 }

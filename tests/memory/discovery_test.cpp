@@ -117,7 +117,7 @@ TEST_CASE("direct I/O on a directory is what a file tier there finds") {
 }
 
 TEST_CASE("a directory without direct I/O, or none at all, has a reason") {
-  CHECK(discover_direct_io("/no/such/directory").reason == "\"/no/such/directory\" is no directory");
+  CHECK(discover_direct_io("/no/such/directory").reason == "\"/no/such/directory\" is not a directory");
   const test::SmallDisk disk{"4m"};
   if (!disk.mounted()) {
     MESSAGE("SKIPPED: this system does not let a test mount a tmpfs");

@@ -90,10 +90,9 @@ TEST_CASE("without memkind its tiers are refused by the name of what is missing"
     return;
   }
   CHECK(memkind_kinds().empty());
-  CHECK(
-      message_of<ConfigError>([] { std::ignore = make_tier(tiers::memkind("HBW", 1_MiB)); }) ==
-      "tier memkind needs memkind, without which this libtier was built: TIER_WITH_MEMKIND=ON (on Debian the "
-      "package libmemkind-dev)");
+  CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::memkind("HBW", 1_MiB)); }) ==
+        "tier memkind needs memkind, but this libtier was built without it: build with TIER_WITH_MEMKIND=ON "
+        "(on Debian with the package libmemkind-dev)");
 }
 
 TEST_SUITE_BEGIN("hardware");
@@ -177,7 +176,7 @@ TEST_CASE(
   if (!has_highest_capacity()) return;
   const auto refused = [](const std::string& lacking) {
     return "memory of 14.00 MiB for tier memkind:HIGHEST_CAPACITY (" + lacking +
-           " free of 14.00 MiB): Cannot allocate memory";
+           " free, but 14.00 MiB are needed): Cannot allocate memory";
   };
   // One 64th of a node is left to the system.
   CHECK(refusal_on({1}, 14_MiB) == refused("node 1 has 8.00 MiB"));
@@ -203,13 +202,13 @@ TEST_CASE("a kind that nobody knows, a directory that is not there and more than
   const auto missing =
       message_of<TierError>([] { std::ignore = make_tier(tiers::memkind("/no/such", 1_MiB)); });
   CHECK(missing ==
-        "tier memkind needs a folder that exists, and \"/no/such\" does not (\"/\" does): make or mount the "
+        "tier memkind needs a folder that exists, but \"/no/such\" does not (\"/\" does): make or mount the "
         "folder: No "
         "such file or directory");
   if (!has_highest_capacity()) return;
   const auto bound = memory_bound();
   CHECK(message_of<TierError>([&] {
           std::ignore = make_tier(tiers::memkind("HIGHEST_CAPACITY", bound + 2_MiB));
-        }) == "memory of " + to_human(bound + 2_MiB) + " for tier memkind:HIGHEST_CAPACITY (there is " +
+        }) == "memory of " + to_human(bound + 2_MiB) + " for tier memkind:HIGHEST_CAPACITY (there is only " +
                   to_human(bound) + "): Cannot allocate memory");
 }

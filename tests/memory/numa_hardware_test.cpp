@@ -127,7 +127,7 @@ TEST_CASE("a system call that is denied, as in a container, is told by its name"
   test::with_denied_call(SYS_move_pages, EPERM, [&] {
     const auto tier = make_tier(tiers::numa(name, 1_MiB));
     CHECK(contains(tier->description(),
-                   "where pages are, the system does not say: move_pages: Operation not permitted"));
+                   "the system does not say where pages are: move_pages: Operation not permitted"));
   });
 }
 

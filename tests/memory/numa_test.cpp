@@ -121,8 +121,8 @@ TEST_CASE("a list of nodes that is none is refused with its position and what is
   CHECK(refused("all") == "expected a node at position 0 of \"all\"" + allowed);
   CHECK(refused("1 ") == "expected , or the end of the nodes at position 1 of \"1 \"" + allowed);
   CHECK(refused("0,3-1") == "a range that ends before it begins at position 2 of \"0,3-1\"" + allowed);
-  CHECK(refused("1024") == "no node that is possible at position 0 of \"1024\"" + allowed);
-  CHECK(refused("0,99999999999").starts_with("no node that is possible at position 2"));
+  CHECK(refused("1024") == "not a possible node number at position 0 of \"1024\"" + allowed);
+  CHECK(refused("0,99999999999").starts_with("not a possible node number at position 2"));
   CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::numa("x", 1_MiB)); }) ==
         "expected a node at position 0 of \"x\"" + allowed);
 }
@@ -133,9 +133,8 @@ TEST_CASE("without libnuma a tier on nodes is refused by the name of what is mis
     return;
   }
   CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::numa("0", 1_MiB)); }) ==
-        "tier numa:0 needs libnuma, without which this libtier was built: TIER_WITH_NUMA=ON (on Debian the "
-        "package "
-        "libnuma-dev)");
+        "tier numa:0 needs libnuma, but this libtier was built without it: build with TIER_WITH_NUMA=ON (on "
+        "Debian with the package libnuma-dev)");
 }
 
 TEST_CASE("memory is bound to one node, and taken from several in turns") {
@@ -282,10 +281,10 @@ TEST_CASE("a node that this program cannot have is refused by its number, with t
         "node 7 for tier numa:7 (the system has nodes 0-2: name one of these, or take dram): No such device");
   CHECK(refusal("0,7", system).starts_with("node 7 for tier numa:0,7 "));
   system->add(3, "8-11", 0_B, 0_B);
-  CHECK(refusal("3", system) == "node 3 for tier numa:3, which has no memory: Cannot allocate memory");
+  CHECK(refusal("3", system) == "node 3 for tier numa:3: the node has no memory: Cannot allocate memory");
   system->files.allow("0,2-3");
   CHECK(refusal("0-1", system) ==
-        "node 1 for tier numa:0-1, which is outside this process's cpuset (Mems_allowed): Operation not "
+        "node 1 for tier numa:0-1: the node is outside this process's cpuset (Mems_allowed): Operation not "
         "permitted");
   std::filesystem::remove_all(system->files.paths().sysfs);  // a container may have none
   CHECK(refusal("0", system) ==
@@ -318,12 +317,12 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
   system->add(1, "4-7", 64_MiB, 40_MiB);
   // One 64th of the node is left to the system.
   CHECK(refusal("0", system, 5_MiB) ==
-        "memory of 5.00 MiB for tier numa:0 (node 0 has 4.00 MiB free of 5.00 MiB): "
+        "memory of 5.00 MiB for tier numa:0 (node 0 has 4.00 MiB free, but 5.00 MiB are needed): "
         "Cannot "
         "allocate memory");
   CHECK(make("0", system, 4_MiB)->capacity() == 4_MiB);
   // When pages are interleaved, each node has its share.
-  CHECK(contains(refusal("0-1", system, 10_MiB), "(node 0 has 4.00 MiB free of 5.00 MiB)"));
+  CHECK(contains(refusal("0-1", system, 10_MiB), "(node 0 has 4.00 MiB free, but 5.00 MiB are needed)"));
   CHECK(make("0-1", system, 8_MiB)->capacity() == 8_MiB);
   system->set_weight(1, "4");
   CHECK(make("0-1", system, 10_MiB)->capacity() == 10_MiB);
@@ -343,7 +342,7 @@ TEST_CASE("what a node has not free is refused, before the system would end the 
                         zone("0, zone      DMA", 9, 0, "0, 954, 954") +
                             zone("0, zone   Normal", 768, 16000, "0, 0, 256") +
                             zone("1, zone   Normal", 9000, 16000, "0, 0, 0"));
-    CHECK(contains(refusal("0", system, 4_MiB), "(node 0 has 1.00 MiB free of 4.00 MiB)"));
+    CHECK(contains(refusal("0", system, 4_MiB), "(node 0 has 1.00 MiB free, but 4.00 MiB are needed)"));
     CHECK(make("0", system, 1_MiB)->capacity() == 1_MiB);
   }
   SUBCASE("what the page cache would give up counts as free") {
@@ -366,9 +365,9 @@ TEST_CASE("of memory that comes from any of several nodes they have together wha
     return NumaNodes{nodes, "a test's", system->calls}.lacking_together(size.count);
   };
   CHECK(lacking("0", 4_MiB).empty());
-  CHECK(lacking("0", 5_MiB) == "node 0 has 4.00 MiB free of 5.00 MiB");
+  CHECK(lacking("0", 5_MiB) == "node 0 has 4.00 MiB free, but 5.00 MiB are needed");
   CHECK(lacking("0-1", 44_MiB).empty());
-  CHECK(lacking("0-1", 45_MiB) == "nodes 0,1 have 44.00 MiB free of 45.00 MiB");
+  CHECK(lacking("0-1", 45_MiB) == "nodes 0,1 have 44.00 MiB free, but 45.00 MiB are needed");
 }
 
 TEST_CASE("the system tells to which nodes memory at an address is bound") {
@@ -389,20 +388,19 @@ TEST_CASE("pages that are elsewhere after all are an error, or told of memory th
   const auto count = (4_MiB).count / page_size();
   const auto pages = std::to_string(count),
              astray = std::to_string(3 * ((count + 511) / 512));  // in calls of 512 pages
-  CHECK(refusal("0", system) == "of " + pages + " pages of tier numa:0 " + astray +
-                                    " are elsewhere: node 1: " + astray +
-                                    " (node 0 has 3.88 GiB free): Cannot allocate memory");
+  CHECK(refusal("0", system) == astray + " of " + pages + " pages of tier numa:0 are elsewhere: node 1: " +
+                                    astray + " (node 0 has 3.88 GiB free): Cannot allocate memory");
   system->calls->astray = 0;
   const auto tier = make("0", system);
   CHECK(contains(tier->description(), "faulted in at once; " + pages + " pages asked, all are there"));
   system->calls->astray = 1;
-  CHECK(contains(tier->description(), "; of " + pages + " pages asked "));
+  CHECK(contains(tier->description(), " of " + pages + " pages asked are elsewhere: "));
   CHECK(contains(tier->description(), " are elsewhere: node 1: "));
   system->calls->stray_node = -ENOENT;
   CHECK(!contains(tier->description(), "elsewhere"));
   system->calls->locate_error = error_of(EPERM);
   CHECK(contains(tier->description(),
-                 "; where pages are, the system does not say: move_pages: Operation not permitted"));
+                 "; the system does not say where pages are: move_pages: Operation not permitted"));
 }
 
 TEST_CASE("of large memory a part of the pages is asked, from its beginning to its end") {

@@ -102,8 +102,8 @@ TEST_CASE("reserved huge pages that are missing are refused with their number an
     const auto message = message_of<TierError>([&] { std::ignore = make_tier(spec); });
     CAPTURE(message);
     if (spec.kind == TierKind::Numa) {
-      CHECK(contains(message,
-                     " free huge pages of " + std::to_string(pool.free + 3) + ": reserve them in /sys/"));
+      CHECK(contains(message, " free huge pages, but " + std::to_string(pool.free + 3) +
+                                  " are needed: reserve them in /sys/"));
       CHECK(contains(message, "/nr_hugepages): Cannot allocate memory"));
       continue;
     }
@@ -164,6 +164,6 @@ TEST_CASE("pages are refused of what has none of its own") {
                     tiers::memkind("HIGHEST_CAPACITY", 1_MiB)}) {
     spec.pages = PageKind::Small;
     CHECK(message_of<ConfigError>([&] { std::ignore = make_tier(spec); }) ==
-          "pages are an option of tiers of memory: dram, numa, emulated, and roles");
+          "the option pages is for tiers of memory only: dram, numa, emulated, and roles");
   }
 }

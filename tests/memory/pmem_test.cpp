@@ -101,9 +101,8 @@ TEST_CASE("without libpmem its tiers are refused by the name of what is missing"
     return;
   }
   CHECK(message_of<ConfigError>([] { std::ignore = make_tier(tiers::pmem("/tmp", 1_MiB)); }) ==
-        "tier pmem needs libpmem, without which this libtier was built: TIER_WITH_PMEM=ON (on Debian the "
-        "package "
-        "libpmem-dev)");
+        "tier pmem needs libpmem, but this libtier was built without it: build with TIER_WITH_PMEM=ON (on "
+        "Debian with the package libpmem-dev)");
 }
 
 TEST_CASE("a path that is no persistent memory is used as a mapped file, and the tier says so") {
@@ -239,15 +238,15 @@ TEST_CASE("a path that is no file system or DAX device is refused with call, tie
   const test::TemporaryDirectory directory;
   const auto existing = directory.path() + "/existing";
   std::ofstream{existing} << "keep me";
-  CHECK(refusal(existing, 1_MiB) == "tier pmem needs a folder, and \"" + existing +
-                                        "\" is none; scratch space is never made of what exists: name a "
+  CHECK(refusal(existing, 1_MiB) == "tier pmem needs a folder, but \"" + existing +
+                                        "\" is not one, and libtier never uses a file that exists: name a "
                                         "folder, or write pmem:new=PATH:SIZE for a "
                                         "new file: Not a directory");
   CHECK(message_of<TierError>([&] {
           std::ignore = make_tier(tiers::pmem(tiers::NewFile{existing}, 1_MiB));
         }).find("File exists") != std::string::npos);
   CHECK(refusal(directory.path() + "/no/such", 1_MiB) ==
-        "tier pmem needs a folder that exists, and \"" + directory.path() + "/no/such\" does not (\"" +
+        "tier pmem needs a folder that exists, but \"" + directory.path() + "/no/such\" does not (\"" +
             directory.path() + "\" does): make or mount the folder, name a DAX device, or write pmem:new=" +
             directory.path() + "/no/such:SIZE for a new file of that name: No such file or directory");
   CHECK(refusal("/dev/null", 1_MiB) ==
@@ -263,8 +262,8 @@ TEST_CASE("the block device of persistent memory is refused with what to take in
     return;
   }
   CHECK(refusal(path, 1_MiB) == "pmem_map_file of \"" + path +
-                                    "\" for tier pmem (it is a block device; a directory on its file "
-                                    "system, mounted with -o dax, would do): Invalid argument");
+                                    "\" for tier pmem (it is a block device: name a directory on its file "
+                                    "system, mounted with -o dax): Invalid argument");
 }
 
 TEST_CASE("what a file system has no room for is an error of the region, and the tier goes on") {

@@ -153,8 +153,8 @@ TEST_CASE("a spec that is not one is refused with its position and what is allow
   CHECK(message_of("memkind:hbw:1GiB")
             .starts_with("unknown kind \"hbw\" (did you mean \"HBW\"?) at position 8"));
   CHECK(message_of("dram:-1GiB").starts_with("expected a size at position 5"));
-  CHECK(message_of("dram:1..2GiB").starts_with("no size that is possible at position 5"));
-  CHECK(message_of("dram:99999999TiB").starts_with("no size that is possible at position 5"));
+  CHECK(message_of("dram:1..2GiB").starts_with("not a possible size at position 5"));
+  CHECK(message_of("dram:99999999TiB").starts_with("not a possible size at position 5"));
   CHECK(message_of("dram:0").starts_with("a size of zero at position 5"));
   CHECK(message_of("dram:1GiB;file:/x:0.1B").starts_with("a size of zero at position 18"));
   CHECK(message_of("simulated:cxl:1GiB:2GiB")
@@ -218,7 +218,7 @@ TEST_CASE("a comma for a semicolon, and a blank, are called that, where they sta
   CHECK(message_of("dram:1GiB,file:/x:1GiB") ==
         "a comma at position 9 of \"dram:1GiB,file:/x:1GiB\"; allowed: a semicolon between tiers");
   CHECK(message_of("dram:1GiB; file:/x:1GiB") ==
-        "a blank at position 10 of \"dram:1GiB; file:/x:1GiB\"; allowed: none around : and ;");
+        "a blank at position 10 of \"dram:1GiB; file:/x:1GiB\"; allowed: no blank around : and ;");
   CHECK(message_of("dram:1GiB ").starts_with("a blank at position 9 of "));
   CHECK(message_of("dram: 1GiB").starts_with("a blank at position 5 of "));
   CHECK(message_of("dram:1 GiB").starts_with("a blank at position 6 of "));

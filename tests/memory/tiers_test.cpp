@@ -380,22 +380,22 @@ TEST_CASE(
     const std::string kind{text};
     const auto of_folder = kind == "file" ? tiers::file(missing, 1_MiB) : tiers::mapped(missing, 1_MiB);
     CHECK(message_of(of_folder) ==
-          "tier " + kind + " needs a folder that exists, and \"" + missing + "\" does not (\"" +
+          "tier " + kind + " needs a folder that exists, but \"" + missing + "\" does not (\"" +
               directory.path() + "\" does): make or mount the folder, or write " + kind + ":new=" + escaped +
               ":SIZE for a new file of that name: No such file or directory");
     const tiers::NewFile file{missing};
     const auto of_file = kind == "file" ? tiers::file(file, 1_MiB) : tiers::mapped(file, 1_MiB);
-    CHECK(message_of(of_file) == "tier " + kind + " cannot make \"" + missing + "\", for the folder \"" +
+    CHECK(message_of(of_file) == "tier " + kind + " cannot make \"" + missing + "\": the folder \"" +
                                      directory.path() + "/not mounted\" does not exist (\"" +
                                      directory.path() +
                                      "\" does): make or mount it: No such file or directory");
   }
   CHECK(
       message_of(tiers::file("no such folder", 1_MiB))
-          .starts_with("tier file needs a folder that exists, and \"no such folder\" does not (\".\" does)"));
+          .starts_with("tier file needs a folder that exists, but \"no such folder\" does not (\".\" does)"));
   CHECK(message_of(tiers::file("/no such folder", 1_MiB))
             .starts_with(
-                "tier file needs a folder that exists, and \"/no such folder\" does not (\"/\" does)"));
+                "tier file needs a folder that exists, but \"/no such folder\" does not (\"/\" does)"));
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 
@@ -407,8 +407,8 @@ TEST_CASE("a file that exists is never used, whether it is named as a folder or 
     std::filesystem::resize_file(existing, size.count);
     for (const auto& spec : {tiers::file(existing, 1_MiB), tiers::mapped(existing, 1_MiB)})
       CHECK(contains(message_of(spec),
-                     " needs a folder, and \"" + existing +
-                         "\" is none; scratch space is never made of what exists: name a folder, "
+                     " needs a folder, but \"" + existing +
+                         "\" is not one, and libtier never uses a file that exists: name a folder, "
                          "or write "));
     for (const auto& spec :
          {tiers::file(tiers::NewFile{existing}, 1_MiB), tiers::mapped(tiers::NewFile{existing}, 1_MiB)})
@@ -428,9 +428,10 @@ TEST_CASE("a file tier on a read-only directory is refused with call, tier and p
     const auto message = message_of(spec);
     CAPTURE(message);
     CHECK(contains(message, "open("));
-    CHECK(contains(message, "of \"" + spec.path +
-                                "\" for tier file (name a directory on a file system that can be written): "
-                                "Read-only file system"));
+    CHECK(contains(message,
+                   "of \"" + spec.path +
+                       "\" for tier file (the file system cannot be written: name a directory on another): "
+                       "Read-only file system"));
   }
 }
 
@@ -442,10 +443,10 @@ TEST_CASE("a file beyond the limit on file sizes is refused, without the signal 
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &tight) == 0);
   const auto message = message_of(tiers::file(directory.path(), 2_MiB));
   REQUIRE(::setrlimit(RLIMIT_FSIZE, &before) == 0);
-  CHECK(message ==
-        "ftruncate of \"" + directory.path() +
-            "\" for tier file (2.00 MiB asked; a file of this process may have 1.00 MiB: ulimit -f): "
-            "File too large");
+  CHECK(message == "ftruncate of \"" + directory.path() +
+                       "\" for tier file (2.00 MiB are needed, but a file of this process may have at most "
+                       "1.00 MiB; ulimit -f raises the limit): "
+                       "File too large");
 }
 
 TEST_CASE("a file tier is refused where no file can be opened any more, with how many there may be") {
@@ -456,9 +457,9 @@ TEST_CASE("a file tier is refused where no file can be opened any more, with how
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
   const auto message = message_of(tiers::mapped(directory.path(), 2_MiB));
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK(message ==
-        "open(O_TMPFILE) of \"" + directory.path() +
-            "\" for tier mapped (the process may have 3 files open: ulimit -n): Too many open files");
+  CHECK(message == "open(O_TMPFILE) of \"" + directory.path() +
+                       "\" for tier mapped (the process may have at most 3 files open; ulimit -n raises the "
+                       "limit): Too many open files");
 }
 
 TEST_CASE("a file tier in a directory that its user may not write is refused, with the user") {
@@ -474,7 +475,7 @@ TEST_CASE("a file tier in a directory that its user may not write is refused, wi
   const auto who = std::to_string(::geteuid());
   if (user == 0) REQUIRE(::seteuid(user) == 0);
   CHECK(message == "open(O_TMPFILE) of \"" + directory.path() + "\" for tier file (user " + who +
-                       " may make no file there: name another directory): Permission denied");
+                       " may not make a file there: name another directory): Permission denied");
 }
 
 TEST_CASE("a file that lies in memory is called so") {

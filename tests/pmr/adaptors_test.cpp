@@ -40,8 +40,9 @@ TEST_CASE("a limiting resource refuses what exceeds its budget, and says by how 
   LimitingResource limited{upstream, 100_B};
   void* const p = limited.allocate(60);
   CHECK(limited.outstanding() == 60_B);
-  CHECK(what_is_thrown(limited, 41) == "41 B asked of a LimitingResource, of whose 100 B 60 are outstanding");
-  CHECK(what_is_thrown(limited, std::size_t(-1)).starts_with("18446744073709551615 B asked"));
+  CHECK(what_is_thrown(limited, 41) == "no room for 41 B in a LimitingResource: of its 100 B, 60 are in use");
+  CHECK(what_is_thrown(limited, std::size_t(-1))
+            .starts_with("no room for 18446744073709551615 B in a LimitingResource: "));
   CHECK(upstream.allocations() == 1);
   void* const rest = limited.allocate(40);
   CHECK(limited.outstanding() == limited.budget());

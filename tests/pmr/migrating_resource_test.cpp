@@ -226,7 +226,7 @@ TEST_CASE("an allocation of nearly all addresses takes none of them") {
     for (int i = 0; i < 100; ++i)  // more than the ranges of addresses with windows
       for (const std::size_t size : {all, all - (2_MiB).count, all / 2 + 1})
         CHECK(test::message_of<OutOfTierMemory>([&] { std::ignore = memory.allocate(size); }) ==
-              "a window of more bytes than there are addresses");
+              "a window cannot have more bytes than there are addresses");
   }
 }
 

@@ -49,7 +49,7 @@ const char* not_an_allocation() {
   constexpr bool monotonic =
       std::is_same_v<Rig, MonotonicArenaRig> || std::is_same_v<Rig, RestrictedMonotonicArenaRig>;
   return monotonic || std::is_same_v<Resource, PlacedResource>
-             ? "is deallocated, which was not allocated here or was deallocated before"
+             ? "is deallocated, but was not allocated here or was deallocated before"
              : "is deallocated twice, or is no allocation but lies within one";
 }
 
@@ -84,7 +84,7 @@ const std::vector<Breach>& breaches() {
        nullptr},
       {"within a large one",
        [](auto& resource, void*, void* p) { resource.deallocate(static_cast<char*>(p) + 16, 100); },
-       "is deallocated, which was not allocated here or was deallocated before"},
+       "is deallocated, but was not allocated here or was deallocated before"},
       {"foreign", [](auto& resource, void*, void*) { resource.deallocate(&resource, 100); },
        "was not allocated here"}};
   return all;
@@ -147,7 +147,7 @@ TEST_CASE_TEMPLATE(
     CHECK(contains(ended.errors, why));
     CHECK(contains(ended.errors, '(' + name_of<Rig>() + ')'));
   };
-  ends("twice", large, large, "is deallocated, which was not allocated here or was deallocated before");
+  ends("twice", large, large, "is deallocated, but was not allocated here or was deallocated before");
   ends("larger", 0, large + 1,
        "is deallocated as 100001 B aligned to 16, but was allocated as 100000 B aligned to 16");
 }
@@ -167,7 +167,8 @@ void leak(auto& resource) {
 void says_twice(const std::string& label, const std::string& who, FunctionRef<void()> part) {
   const auto ended = test::run_in_child(label, part);
   CAPTURE(ended.errors);
-  const auto line = "libtier: " + who + " gives back its memory before 2 of its allocations, 100100 B\n";
+  const auto line =
+      "libtier: " + who + " gives back its memory while 2 of its allocations, 100100 B, are in use\n";
   CHECK(ended.code == 0);
   CHECK(ended.errors == line + line);
 }
@@ -225,7 +226,8 @@ void leave_some(std::pmr::memory_resource& resource) {
 }
 
 std::string ends_before_two(const std::string& who) {
-  return "libtier: " + who + " ends before 2 of its allocations, 100112 B; what uses them must end first\n";
+  return "libtier: " + who +
+         " ends while 2 of its allocations, 100112 B, are in use; what uses them must end first\n";
 }
 
 }  // namespace
@@ -267,7 +269,8 @@ TEST_CASE("resources that count tell in every build of what they end before") {
                     resource.reset();
                     heap.deallocate(p, 100);
                   }) ==
-        "libtier: a LimitingResource ends before 100 B of its allocations; what uses them must end first\n");
+        "libtier: a LimitingResource ends while 100 B of its allocations are in use; what uses them must end "
+        "first\n");
   CHECK(errors_of("statistics",
                   [&] {
                     std::optional<StatisticsResource> resource{std::in_place, heap};
@@ -276,7 +279,8 @@ TEST_CASE("resources that count tell in every build of what they end before") {
                     resource.reset();
                     heap.deallocate(p, 100);
                   }) ==
-        "libtier: a StatisticsResource ends before 1 of its allocations, 100 B; what uses them must end "
+        "libtier: a StatisticsResource ends while 1 of its allocations, 100 B, are in use; what uses them "
+        "must end "
         "first\n");
 }
 
@@ -300,15 +304,16 @@ TEST_CASE("an unchecked build tells of small allocations that went to another re
                     PoolResource first;
                     second.deallocate(first.allocate(100), 100);
                   }) ==
-        "libtier: a PoolResource ends before 1 of its allocations, 112 B; what uses them must end first\n"
-        "libtier: a GroupResource ends, to which 1 allocations were given that are not its own, or were "
-        "larger; containers over two resources cannot be swapped\n");
+        "libtier: a PoolResource ends while 1 of its allocations, 112 B, are in use; what uses them must end "
+        "first\n"
+        "libtier: a GroupResource ends, and 1 allocations were deallocated in it that were not its own, or "
+        "had another size; containers over two resources cannot be swapped\n");
   CHECK(errors_of("twice", [] {
           PoolResource resource;
           void* const p = resource.allocate(100);
           resource.deallocate(p, 100);
           resource.deallocate(p, 100);
-        }) == "libtier: a PoolResource ends, in which 1 allocations were deallocated twice\n");
+        }) == "libtier: a PoolResource ends, and 1 of its allocations were deallocated twice\n");
 }
 
 TEST_CASE("an unchecked build ends when many small allocations went to another resource") {
@@ -318,8 +323,9 @@ TEST_CASE("an unchecked build ends when many small allocations went to another r
     for (int i = 0; i < 100'000; ++i) second.deallocate(first.allocate(100), 100);
   });
   CHECK(ended.signal == SIGABRT);
-  CHECK(contains(ended.errors,
-                 "a cell is freed that is not this heap's: it was allocated from another resource"));
+  CHECK(contains(
+      ended.errors,
+      "memory is deallocated that this resource does not have: it was allocated from another resource"));
 }
 
 }  // namespace tier

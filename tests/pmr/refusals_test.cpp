@@ -256,7 +256,7 @@ TEST_CASE("more runtimes than windows have ranges of addresses are told so, and 
     const auto add_many = [&] {
       for (int i = 0; i < 65; ++i) add();  // resources made before main() have some
     };
-    expect_error<OutOfTierMemory>(add_many, "windows have no more than 64 ranges of addresses in a process");
+    expect_error<OutOfTierMemory>(add_many, "a process can have at most 64 ranges of addresses for windows");
     memories.pop_front();
     std::memset(memories.back().allocate(100), 1, 100);
   }));
@@ -384,9 +384,9 @@ TEST_CASE("where userfaultfd is forbidden full windows are refused, and other re
     ArenaResource arena{manager, 1_MiB};
     for (int round = 0; round < 2; ++round) {
       expect_error<TierError>([&] { std::ignore = memory.allocate(100); },
-                              "userfaultfd, which windows need: Operation not permitted");
+                              "opening userfaultfd, which windows need: Operation not permitted");
       expect_error<TierError>([&] { std::ignore = arena.allocate(100); },
-                              "userfaultfd, which windows need: Operation not permitted");
+                              "opening userfaultfd, which windows need: Operation not permitted");
     }
     expect(!WindowSpace::why_not().empty(), "why not");
     PlacedResource placed{manager, 0};

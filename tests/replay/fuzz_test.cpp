@@ -255,7 +255,7 @@ TEST_CASE("copies that take longer than a replay can tell are refused, as kernel
       auto machine = small_machine();
       for (auto& d : machine.devices) d.copy_write = d.mover_write = 1e-4;  // 7.9e18 ns
       CHECK(outcome(machine, asynchronous, passes) ==
-            "the trace takes longer than a replay can tell, which is 146 years");
+            "the trace takes longer than 146 years, the longest time of a replay");
       machine = small_machine();
       for (auto& d : machine.devices) d.latency = std::chrono::hours{24 * 11};
       CHECK(outcome(machine, asynchronous, passes) == "nothing thrown");
@@ -275,12 +275,12 @@ TEST_CASE("times and sizes beyond what a replay can tell are refused") {
     return std::string{};
   };
   const std::vector<replay::SimulatedTier> tiers{{"fast", 1_MiB}, {"slow", 1_GiB}};
-  const std::string years = "the trace takes longer than a replay can tell, which is 146 years";
+  const std::string years = "the trace takes longer than 146 years, the longest time of a replay";
   CHECK(message("K op f 1e300 R - W - U -\n", tiers) == years);
   CHECK(message("K op f 1e21 R - W - U -\nK op f 1e21 R - W - U -\n", tiers) == years);
   CHECK(message("K op f 1e21 R - W - U -\n", tiers).empty());
   const std::string end = "9223372036854775807";
   CHECK(message("c tiers=fast:1\nK op f 0 R - W - U -\nk 1 " + end + " " + end + " 1 -\n", tiers) == years);
   CHECK(message("T 1 144115188075855872 p x\n", {{"fast", 1_MiB}, {"slow", 1_GiB}}) ==
-        "a trace with 131072TiB alive at once is not replayed: it may have 65536TiB");
+        "a trace with 131072TiB alive at once is too large to replay: at most 65536TiB are allowed");
 }

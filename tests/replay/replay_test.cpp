@@ -216,7 +216,7 @@ TEST_CASE("what a replay cannot be made of is named") {
   CHECK(message({{"optane", 1_GiB}}).find("machine small has no such device") != std::string::npos);
   CHECK(message({{"optane", 1_GiB}}).find("fast, slow, disk") != std::string::npos);
   CHECK(message({{"fast", 1_GiB}, {"slow", 1_GiB}, {"fast", 1_MiB}}) ==
-        "a device is one tier of a replay, and fast is several");
+        "device fast is given for two tiers; a replay needs another device for each tier");
   auto many = small_machine();
   many.devices.resize(9, many.devices.front());
   std::vector<replay::SimulatedTier> nine;
@@ -226,6 +226,6 @@ TEST_CASE("what a replay cannot be made of is named") {
         "a replay has at most 8 tiers, not 9");
   CHECK(message({{"disk", 1_GiB}}).find("none of the tiers can be reached by the CPU") != std::string::npos);
   CHECK(message({{"fast", 0_B}}).find("size above zero") != std::string::npos);
-  CHECK(message({{"fast", 1_GiB}}, {.passes = 0}).find("once at least") != std::string::npos);
+  CHECK(message({{"fast", 1_GiB}}, {.passes = 0}).find("at least once") != std::string::npos);
   CHECK_THROWS_AS((void)replay::run(trace, machine, {{"fast", 1_MiB}}, named("lru")), OutOfTierMemory);
 }

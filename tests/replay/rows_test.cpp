@@ -323,7 +323,7 @@ TEST_CASE("rows that a table lacks are refused, and so is memory in which no cac
         "a replay announces at most 255 gathers of a table ahead, not 256");
   CHECK(message_of<OutOfTierMemory>([&] {
           (void)run(right, options_of("lru", 1_KiB));
-        }).starts_with("a budget of 1KiB for 1 tables is below the "));
+        }).starts_with("a budget of 1KiB for 1 tables is too small"));
 }
 
 TEST_CASE("tables whose maps memory has no room for are refused") {

@@ -252,9 +252,11 @@ TEST_CASE("what cannot be a hardware cache is named") {
   CHECK(large.starts_with("tier slow of 256TiB is too large behind a hardware cache of 64KiB, "));
   CHECK(large.find("that 137438953408KiB are allowed; ") != std::string::npos);
   CHECK(message({{"fast", 64_KiB}, {"slow", 140'737'488'289'792_B}}) == "nothing thrown");
-  CHECK(message(tiers, {.passes = 0}) == "a replay goes over its trace once at least");
-  CHECK(message(tiers, with_sectors(Bytes{32})).find("is no power of two from 64 B on") != std::string::npos);
-  CHECK(message(tiers, with_sectors(Bytes{96})).find("is no power of two from 64 B on") != std::string::npos);
+  CHECK(message(tiers, {.passes = 0}) == "a replay must go over its trace at least once");
+  CHECK(message(tiers, with_sectors(Bytes{32}))
+            .find("is not allowed: a sector must be a power of two, 64 B or more") != std::string::npos);
+  CHECK(message(tiers, with_sectors(Bytes{96}))
+            .find("is not allowed: a sector must be a power of two, 64 B or more") != std::string::npos);
   CHECK(message({{"fast", 64_KiB}, {"slow", 64_KiB}}) ==
         "no room in slow for t1, 64KiB, of kernel unheard_of: 0 of 64KiB are free, the largest run 0");
 }

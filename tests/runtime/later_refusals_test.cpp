@@ -203,9 +203,10 @@ TEST_CASE("where windows are refused what they need, that is said and nothing ab
   if (ended.code == 77) return skip();
   CHECK(ended.signal == 0);
   CHECK(ended.code == 0);
-  CHECK(ended.errors.find(
-            "libtier: the system refuses what it allowed when the runtime was made, ioctl of userfaultfd: "
-            "Operation not permitted.") != std::string::npos);
+  CHECK(
+      ended.errors.find(
+          "libtier: the system now refuses ioctl on userfaultfd, which it allowed when the runtime was made: "
+          "Operation not permitted.") != std::string::npos);
 }
 
 }  // namespace tier

@@ -63,21 +63,21 @@ TEST_CASE("tiers that together need more than a control group leaves are refused
     std::string spec, begin;
   };
   std::vector<Case> cases{
-      {"dram:1GiB", "memory of 1.00 GiB for tier dram:1GiB, and 6.00 MiB beside it "},
+      {"dram:1GiB", "memory of 1.00 GiB for tier dram:1GiB, and 6.00 MiB for page tables and threads "},
       {"dram:200MiB;emulated:cxl:200MiB",
-       "memory of 400.00 MiB for tier dram:200MiB and tier emulated:cxl:200MiB, and 4.78 MiB beside it "},
+       "memory of 400.00 MiB for tier dram:200MiB and tier emulated:cxl:200MiB, and 4.78 MiB for page tables "
+       "and threads "},
       {"dram:100MiB;emulated:redl:100MiB;emulated:cxl:100MiB",
        "memory of 300.00 MiB for tier dram:100MiB, tier emulated:redl:100MiB and tier emulated:cxl:100MiB, "
-       "and 4.59 MiB beside it "},
+       "and 4.59 MiB for page tables and threads "},
   };
   if (lies_in_memory("/dev/shm")) {
-    cases.push_back(
-        {"dram:100MiB;mapped:/dev/shm:300MiB",
-         "memory of 400.00 MiB for tier dram:100MiB and tier mapped:/dev/shm:300MiB, and 4.78 MiB "
-         "beside it "});
+    cases.push_back({"dram:100MiB;mapped:/dev/shm:300MiB",
+                     "memory of 400.00 MiB for tier dram:100MiB and tier mapped:/dev/shm:300MiB, and 4.78 "
+                     "MiB for page tables and threads "});
     cases.push_back({"dram:100MiB;file:/dev/shm:300MiB",
                      "memory of 400.00 MiB for tier dram:100MiB and tier file:/dev/shm:300MiB, and 4.78 MiB "
-                     "beside it "});
+                     "for page tables and threads "});
   }
   for (const auto& [spec, begin] : cases) {
     CAPTURE(spec);

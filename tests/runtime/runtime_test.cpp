@@ -176,7 +176,8 @@ TEST_CASE("a trace that cannot be written is refused, and TIER_TRACE named") {
                {{"TIER_TRACE", path}})
         .errors;
   };
-  CHECK(message("", "empty") == "TIER_TRACE is empty; it names a file to record into, as run.tt");
+  CHECK(message("", "empty") ==
+        "TIER_TRACE is empty; set it to the name of a file to record into, such as run.tt");
   CHECK(message("/none/run.tt", "none")
             .starts_with("TIER_TRACE: open of \"/none/run.tt\": No such file or directory"));
   CHECK(message("/", "folder").starts_with("TIER_TRACE: open of \"/\": Is a directory"));
@@ -329,11 +330,11 @@ TEST_CASE(
   CHECK(contains(test::message_of<TierError>([&] { rates("", "/var/tmp"); }), "read of \"/var/tmp\""));
   CHECK(contains(test::message_of<ConfigError>(
                      [] { std::ignore = replay::parse_machine(R"({"name":"x","operations":1e999})", "m"); }),
-                 "m is no JSON"));
+                 "m is not JSON"));
   write("1023");
   CHECK(test::message_of<ConfigError>([&] { rates("", path); }) ==
-        "TIER_MEASURED: " + path + ": none of its devices is a node of this machine, as numa:" +
-            std::to_string(nodes.front().id) + " is");
+        "TIER_MEASURED: " + path + ": none of its devices is a node of this machine, such as numa:" +
+            std::to_string(nodes.front().id));
 }
 
 TEST_CASE(
@@ -626,9 +627,8 @@ TEST_CASE(
   const auto place = address.substr(0, address.find(' '));
   CHECK(ended.errors == "libtier: the child of a fork has touched " + place +
                             ", in \"absent\" (object 1), which is absent from its window "
-                            "and cannot be fetched there: bring it to memory before the fork, by "
-                            "tier::migrate, or open a scope on it, which "
-                            "throws\n" +
+                            "and cannot be fetched there: move it to memory before the fork (tier::migrate), "
+                            "or open a scope on it, which throws an exception instead of ending the child\n" +
                             place + " signal " + std::to_string(SIGSEGV));
 }
 

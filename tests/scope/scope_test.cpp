@@ -380,25 +380,28 @@ TEST_CASE(
   };
   const auto write = [&] { std::ignore = KernelScope{"k", reads(t[0]), updates(t[2])}.out(t[0]); };
   const auto only_read_here = here(__LINE__ - 1);
-  CHECK(aborted("only read", write) ==
-        only_read_here +
-            "\"t0\" (object 1) is not in this scope for writing, which has \"t0\" (object 1) for reading, "
-            "\"t2\" (object 3) for writing: name it in updates() or overwrites() when the scope is opened\n");
+  CHECK(
+      aborted("only read", write) ==
+      only_read_here +
+          "\"t0\" (object 1) is not in this scope for writing; the scope has \"t0\" (object 1) for reading, "
+          "\"t2\" (object 3) for writing: name it in updates() or overwrites() when the scope is opened\n");
   const auto read = [&] { std::ignore = ReadScope{t[0], t[0]}.in(t[1]); };
   const auto absent_here = here(__LINE__ - 1);
   CHECK(aborted("absent", read) ==
         absent_here +
-            "\"t1\" (object 2) is not in this scope, which has \"t0\" (object 1) for reading: name it in "
+            "\"t1\" (object 2) is not in this scope; the scope has \"t0\" (object 1) for reading: name it in "
             "reads(), updates() or overwrites() when the scope is opened\n");
-  CHECK(aborted("absent by []", [&] { std::ignore = ReadScope{t[0]}[t[1]]; }) ==
-        "libtier: \"t1\" (object 2) is not in this scope, which has \"t0\" (object 1) for reading: name it "
-        "in reads(), "
-        "updates() or overwrites() when the scope is opened; in() and out() instead of [] tell the line\n");
+  CHECK(
+      aborted("absent by []", [&] { std::ignore = ReadScope{t[0]}[t[1]]; }) ==
+      "libtier: \"t1\" (object 2) is not in this scope; the scope has \"t0\" (object 1) for reading: name it "
+      "in reads(), "
+      "updates() or overwrites() when the scope is opened; to see the line, use in() or out() instead of "
+      "[]\n");
   std::vector<float> mine(4);
   const auto wrapped = FloatTensor::wrap(mine.data(), {4});
   CHECK(aborted("memory", [&] {
           std::ignore = ReadScope{t[0]}[wrapped];
-        }).starts_with("libtier: memory of the program is not in this scope, which has "));
+        }).starts_with("libtier: memory of the program is not in this scope; the scope has "));
   const FloatTensor unnamed{manager, {4}};
   CHECK(aborted("unnamed", [&] {
           std::ignore = ReadScope{t[0]}[unnamed];
@@ -414,18 +417,17 @@ TEST_CASE("in every build a scope aborts that is opened on objects of two runtim
   const auto kernel = run_in_child("kernel", [&] { const KernelScope k{"conv", reads(x), overwrites(y)}; });
   CHECK(kernel.signal == SIGABRT);
   CHECK(kernel.errors ==
-        "libtier: kernel \"conv\" on objects of two runtimes: \"x\" (object 1) is of one, \"y\" (object 1) "
-        "of another. A "
-        "scope is for objects of one: open one for each\n");
+        "libtier: kernel \"conv\" has objects of two runtimes: \"x\" (object 1) is of one, \"y\" (object 1) "
+        "of another. A scope takes objects of one runtime: open a scope for each\n");
   const auto scope = run_in_child("scope", [&] { const ReadScope in{z, x}; });
   CHECK(scope.signal == SIGABRT);
   CHECK(
-      scope.errors.starts_with("libtier: a scope on objects of two runtimes: \"z\" (object 2) is of one, "));
+      scope.errors.starts_with("libtier: a scope has objects of two runtimes: \"z\" (object 2) is of one, "));
   const auto foreign =
       run_in_child("foreign", [&] { std::ignore = ReadScope{x}[y]; });  // ids are the same in another runtime
   CHECK(foreign.signal == SIGABRT);
   CHECK(foreign.errors.starts_with(
-      "libtier: \"y\" (object 1) is not in this scope, which has \"x\" (object 1) for reading"));
+      "libtier: \"y\" (object 1) is not in this scope; the scope has \"x\" (object 1) for reading"));
   const ReadScope in{x};
   const WriteScope out{y};
   CHECK(out[y].count() == in[x].count());

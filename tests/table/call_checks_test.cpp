@@ -36,14 +36,15 @@ struct WrongBags {
 
 const std::vector<WrongBags>& wrong_bags() {
   static const std::vector<WrongBags> all{
-      {{}, "no bag offsets for 4 ids; they ascend from 0 to that"},
+      {{}, "there are no bag offsets for 4 ids; offsets must ascend from 0 to the number of ids"},
       {{1, 4}, "bag offset 1 at position 0; the first must be 0"},
       {{4}, "bag offset 4 at position 0; the first must be 0"},
       {{0}, "bag offset 0 at position 0; the last must be 4, the number of ids"},
       {{0, 2, 3}, "bag offset 3 at position 2; the last must be 4, the number of ids"},
       {{0, 4, 4'000'000}, "bag offset 4000000 at position 2; the last must be 4, the number of ids"},
-      {{0, 3, 2, 4}, "bag offset 2 at position 2 is below the 3 before it; offsets ascend"},
-      {{0, 0xFFFFFFFF, 4}, "bag offset 4 at position 2 is below the 4294967295 before it; offsets ascend"}};
+      {{0, 3, 2, 4}, "bag offset 2 at position 2 is below the 3 before it; offsets must ascend"},
+      {{0, 0xFFFFFFFF, 4},
+       "bag offset 4 at position 2 is below the 4294967295 before it; offsets must ascend"}};
   return all;
 }
 
@@ -99,7 +100,7 @@ TEST_CASE("spans shorter than their rows are refused by what they have and what 
     CHECK(refusal([&] { table.gather_pooled(ids, offsets, all.first(10), 4); }) ==
           "table 'clicks': the output has 10 floats; [3, 3] are needed, 4 apart");
     CHECK(refusal([&] { batch.gather_pooled(offsets, all, 2); }) ==
-          "table 'clicks': a stride of 2 floats; a row has 3");
+          "table 'clicks': a stride of 2 floats is too small; a row has 3");
     constexpr auto most = std::numeric_limits<std::size_t>::max();
     CHECK(refusal([&] { table.gather_pooled(ids, offsets, all, most / 2 + 1); }) ==
           "table 'clicks': the output has 12 floats; [3, 3] are needed, 9223372036854775808 apart");

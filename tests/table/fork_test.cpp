@@ -93,7 +93,8 @@ bool works_in_child(RowTable<float>& table, PlainTable plain) {
   good = good && cannot_reach(error_of([&] { table.update(mixed, more, Sgd{1}); }));
   good = good && cannot_reach(error_of([&] { table.scatter(mixed, more); }));
   good = good && cannot_reach(error_of([&] { all_rows(table); }));
-  good = good && contains(error_of([&] { table.flush(); }), "table 'clicks' in the child of a fork");
+  good = good &&
+         contains(error_of([&] { table.flush(); }), "table 'clicks' is not possible in the child of a fork");
   table.prefetch(absent);  // a hint, which may be ignored
   table.settle();
   return good && same_bits(gather(table, cached), plain.gather(cached));

@@ -246,7 +246,7 @@ TEST_CASE("options that no table can have are refused with what is wrong") {
       contains(refusal([](TableOptions& o) { o.state_columns = std::size_t{1} << 62; }), "columns; at most"));
   CHECK(contains(refusal([](TableOptions& o) { o.rows = std::uint64_t{1} << 32; }),
                  "4294967296 rows; at most"));
-  CHECK(contains(refusal([](TableOptions& o) { o.budget = 1_MiB; }), "at most one"));
+  CHECK(contains(refusal([](TableOptions& o) { o.budget = 1_MiB; }), "only one of"));
   CHECK(contains(refusal([](TableOptions& o) { o.slots = 0; }), "0 slots"));
   CHECK(contains(refusal([](TableOptions& o) { o.policy = nullptr; }), "no row policy"));
   CHECK(contains(refusal([](TableOptions& o) { o.slow = 2; }), "tier 2; allowed: 1 to 1"));

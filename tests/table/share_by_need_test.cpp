@@ -221,7 +221,7 @@ TEST_CASE("a budget below the least caches together is refused with both") {
   } catch (const ConfigError& error) {
     message = error.what();
   }
-  CHECK(message == "a budget of 199 for 2 tables is below the 200 that the least cache of each takes");
+  CHECK(message == "a budget of 199 for 2 tables is too small; their smallest caches take 200 together");
   CHECK(share_by_need(Curves{table, table}, {200}) == std::vector<Bytes>{{100}, {100}});
   CHECK(share_by_need({}, {0}).empty());
 }
@@ -229,17 +229,17 @@ TEST_CASE("a budget below the least caches together is refused with both") {
 TEST_CASE("a curve without sizes, and a lookup that costs no number of misses, are refused") {
   const MissRatioCurve none;
   CHECK(test::message_of<ConfigError>([&] { std::ignore = none.least_for(0.5); }) ==
-        "a curve without sizes; RowTable::advise gives some");
+        "the curve has no sizes; take a curve that RowTable::advise returns");
   CHECK(test::message_of<ConfigError>([&] { std::ignore = none.largest_in({1}); }) ==
-        "a curve without sizes; RowTable::advise gives some");
+        "the curve has no sizes; take a curve that RowTable::advise returns");
   MissRatioCurve one;
   one.sizes.push_back({1, {std::size_t{1} << 63}, 0});
   CHECK(test::message_of<ConfigError>([&] {
           std::ignore = share_by_need(Curves{one, none}, {1});
-        }) == "the curve of table 1 has no sizes; RowTable::advise gives some");
+        }) == "the curve of table 1 has no sizes; take a curve that RowTable::advise returns");
   CHECK(test::message_of<ConfigError>([&] {
           std::ignore = share_by_need(Curves{one, one}, {1});
-        }) == "the least caches of 2 tables exceed 64 bits");
+        }) == "the smallest caches of 2 tables take more bytes than 64 bits can count");
   for (const double lookup : {-1.0, std::numeric_limits<double>::quiet_NaN()})
     CHECK_THROWS_AS(std::ignore = share_by_need(Curves{one}, {1}, lookup), ConfigError);
 }

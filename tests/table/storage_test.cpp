@@ -274,10 +274,10 @@ TEST_CASE(
     return text.find(part) != std::string::npos;
   };
   const auto unknown = refusal(rig, {static_cast<RowStorage>(3), {}});
-  CHECK(contains(unknown, "table 'clicks': storage 3 is none"));
-  CHECK(contains(unknown, "Float, Half and BFloat16"));
+  CHECK(contains(unknown, "table 'clicks': storage 3 is unknown"));
+  CHECK(contains(unknown, "Float, Half, BFloat16"));
   const auto seeded = refusal(rig, {RowStorage::Float, 1});
-  CHECK(contains(seeded, "table 'clicks': a seed of stochastic rounding"));
+  CHECK(contains(seeded, "table 'clicks': stochastic_seed is given"));
   CHECK(contains(seeded, "allowed with Half and BFloat16"));
   auto options = rig.options(100, 4, 10);
   options.stochastic_seed = 1;

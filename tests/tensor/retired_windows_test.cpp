@@ -103,7 +103,7 @@ TEST_CASE("who reads or updates a retired tensor with a window is told") {
     const auto manager = make_manager({tiers::dram(16_MiB), tiers::emulated("cxl", 16_MiB)}, mode);
     Tensor<float> x{manager, shape, windowed, "gone"}, y{manager, shape, windowed, "there"};
     retire(x);
-    const std::string expected = "scope on a retired object: gone";
+    const std::string expected = "only a scope that overwrites can be opened on a retired object: gone";
     CHECK(test::message_of([&] { std::ignore = ReadScope{x}; }).starts_with(expected));
     CHECK(test::message_of([&] { std::ignore = WriteScope{x}; }).starts_with(expected));
     CHECK(test::message_of([&] { std::ignore = ReadScope{y, x.rows(5, 6)}; }).starts_with(expected));

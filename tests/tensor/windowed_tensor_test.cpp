@@ -550,9 +550,9 @@ TEST_CASE("all of a tensor of which some rows alone are in a scope is not in it"
       std::ignore = in[x];
     });
     CHECK(ended.signal == SIGABRT);
-    CHECK(
-        ended.errors.starts_with("libtier: \"x\" (object 1) is not in this scope, which has a part of \"x\" "
-                                 "(object 1) for reading: name it in "));
+    CHECK(ended.errors.starts_with(
+        "libtier: \"x\" (object 1) is not in this scope; the scope has a part of \"x\" "
+        "(object 1) for reading: name it in "));
   }
 }
 
@@ -642,12 +642,12 @@ TEST_CASE("rows that are not there, or of a tensor without a window, are refused
     const auto manager = make_manager({tiers::dram(8_MiB)}, mode);
     const Tensor<float> plain{manager, {10, 3}, "weights"};
     CHECK(test::message_of<ConfigError>([&] { std::ignore = plain.rows(0, 1); }) ==
-          "\"weights\" has no window, so that scopes cover all of it: make it with tier::windowed");
+          "\"weights\" has no window, so a scope cannot cover a part of it: make it with tier::windowed");
     float element = 0;
     CHECK_THROWS_AS(std::ignore = Tensor<float>::wrap(&element, {1}).rows(0, 1), ConfigError);
     const Tensor<float> x{manager, {10, 3}, windowed, "weights"};
     CHECK(test::message_of<std::out_of_range>([&] { std::ignore = x.rows(4, 11); }) ==
-          "rows 4 to 11 of \"weights\", whose shape is [10, 3]");
+          "rows 4 to 11 of \"weights\" are out of range: its shape is [10, 3]");
     CHECK_THROWS_AS(std::ignore = x.rows(5, 4), std::out_of_range);
     CHECK(x.rows(10, 10).count() == 0);
     CHECK(x.rows(2, 5).shape() == Shape{3, 3});

@@ -106,11 +106,11 @@ TEST_CASE("what is wrong in a binary trace is told with its byte") {
   CHECK(message_of("text") == "t: at byte 0: expected a trace in binary form");
   auto other = test::header_of(2);
   other[8] = 9;
-  CHECK(message_of(other) == "t: at byte 0: a binary form that is not known: version 9, known is version 1");
+  CHECK(message_of(other) == "t: at byte 0: unknown version 9 of the binary form; known is version 1");
   CHECK(message_of(test::header_of(7)) == "t: at byte 0: content that is not known: 7");
   auto damaged = with_payload(std::string(4, '\x12')) + block_of("x");
   damaged[16 + 8] = '\x13';
-  CHECK(message_of(damaged) == "t: at byte 16: the CRC-32 of a block is another: it was changed");
+  CHECK(message_of(damaged) == "t: at byte 16: the CRC-32 of a block is wrong: the block was changed");
 
   const std::string name{"\x01\x01x", 3}, blank{"\x01\x03x y", 5}, end{"\x03\0\0", 3};
   const std::string tensor{"\x10\x05\x08p\x01", 5}, kernel =
@@ -130,12 +130,15 @@ TEST_CASE("what is wrong in a binary trace is told with its byte") {
   CHECK(of(std::string{"\x01\x05x", 3}) == "t: at byte 26: a block ends within a record");
   CHECK(of(name + name).ends_with(": a name stands there twice, or is empty"));
   CHECK(of(std::string{"\x01\0", 2}).ends_with(": a name stands there twice, or is empty"));
-  CHECK(of(std::string{"\x03\x01\0", 3}).ends_with(": the end tells of 1 tensors, and there are 0"));
-  CHECK(of(std::string{"\x03\0\x02", 3}).ends_with(": the end tells of 2 kernels, and there are 0"));
+  CHECK(
+      of(std::string{"\x03\x01\0", 3}).ends_with(": the end says that there are 1 tensors, but there are 0"));
+  CHECK(
+      of(std::string{"\x03\0\x02", 3}).ends_with(": the end says that there are 2 kernels, but there are 0"));
   CHECK(of(name + std::string{"\x02\x02\x01", 3}).ends_with(": expected a number of at most 1, not 2"));
   CHECK(of(blank + std::string{"\x02\x01\x01", 3}).ends_with(": a header that could not be written as text"));
   CHECK(of(name + std::string{"\x02\x01\x01\x02\x01\x01", 6}).ends_with(": the header has x twice"));
-  CHECK(of(name + tensor + std::string{"\x02\x01\x01", 3}).ends_with(": the header comes before all events"));
+  CHECK(of(name + tensor + std::string{"\x02\x01\x01", 3})
+            .ends_with(": the header must come before all events"));
   CHECK(of(name + tensor + tensor).ends_with(": tensor 5 is declared a second time"));
   CHECK(of(name + std::string{"\x10\x05\x08z\x01", 5})
             .ends_with(": unknown kind, known are p, g, a, t, s and i"));
@@ -147,9 +150,9 @@ TEST_CASE("what is wrong in a binary trace is told with its byte") {
                        "f",
                        3} +
            std::string(8, '\xff'))
-            .ends_with(": flops are a number of 0 or more"));
+            .ends_with(": flops must be a number of 0 or more"));
   CHECK(of(name + tensor + kernel + std::string{"\x02\xd5\0\xd2\0", 5})
-            .ends_with(": operands stand under R, then W, U and O"));
+            .ends_with(": operands must come in the order R, W, U, O"));
   CHECK(of(name + tensor + kernel + std::string{"\x01\xd2\x07", 3})
             .ends_with(": tensor number 7 is not declared before"));
   CHECK(of(blank + std::string{"\x11\x01"
@@ -163,7 +166,7 @@ TEST_CASE("what is wrong in a binary trace is told with its byte") {
   CHECK(
       of(name + tensor + std::string{"\x16\x02\x02\0\0\x01\x01\x01\x09\0", 10}).ends_with(": unknown cause"));
   CHECK(of(name + tensor + std::string{"\x1c\x02\x02\0\0\x01\x03", 7})
-            .ends_with(": an alignment is a power of two"));
+            .ends_with(": an alignment must be a power of two"));
   CHECK(of(name + std::string{"\x1a\x02\x02\x01\x02\0\x01\x07", 8}).ends_with(": 1 rows are listed, not 2"));
   CHECK(of("\x03" + std::string(10, '\xff')).ends_with(": a number of more than 64 bits"));
 }

@@ -196,7 +196,7 @@ TEST_CASE("without zstd its files are refused by the name of what is missing") {
     return;
   }
   const std::string zstd{"\x28\xb5\x2f\xfd", 4};
-  CHECK(message_of(zstd).find("TIER_WITH_ZSTD=ON needs libzstd (on Debian the package libzstd-dev)") !=
+  CHECK(message_of(zstd).find("TIER_WITH_ZSTD=ON and libzstd (on Debian the package libzstd-dev)") !=
         std::string::npos);
   const TemporaryDirectory folder;
   const auto path = folder.path() + "/trace.zst";

@@ -571,7 +571,7 @@ TEST_CASE("a recording that is cut off anywhere is what its whole blocks say, an
   auto damaged = bytes;
   damaged[16 + 8] = static_cast<char>(damaged[16 + 8] ^ 1);
   CHECK(test::message_of<TraceError>([&] { std::ignore = test::read_bytes(damaged); }) ==
-        "t: at byte 16: the CRC-32 of a block is another: it was changed");
+        "t: at byte 16: the CRC-32 of a block is wrong: the block was changed");
 }
 
 TEST_CASE("a recording that is cut off between two blocks of one flush is what the blocks before say") {
@@ -679,7 +679,7 @@ TEST_CASE("a full disk ends the recording with one message, and the program goes
   CHECK(ended.code == 0);
   const std::string error = mounted ? "No space left on device" : "File too large";
   CHECK(ended.errors == "libtier: the recording \"" + path +
-                            "\" ends here, the program goes on: write: " + error + "\nwent on");
+                            "\" ends here, but the program goes on: write: " + error + "\nwent on");
   const auto trace = read_file(path);
   CHECK(is_unfinished(trace));
   CHECK(trace.kernels().size() > 0);
@@ -703,7 +703,7 @@ TEST_CASE("a limit that a flush of the program's own meets ends the recording, a
       {{"TRACE_TO", path}});
   CHECK(ended.code == 0);
   CHECK(ended.errors == "libtier: the recording \"" + path +
-                            "\" ends here, the program goes on: write: File too large\nwent on");
+                            "\" ends here, but the program goes on: write: File too large\nwent on");
 }
 
 TEST_CASE("a file can be recorded into again while a child that was forked meanwhile lives") {

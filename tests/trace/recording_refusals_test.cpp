@@ -101,7 +101,7 @@ TEST_CASE("what no recorder writes is refused") {
   check(tier_0 + object + event(RecordKind::Object, {7, 64, 64, 1}, {destroyed}), object,
         "an object that is made after its end");
   check(tier_0 + event(RecordKind::Object, {7, 64, 24, 1}, {made}), event(RecordKind::Placement, {1}),
-        "an alignment is a power of two up to 2097152");
+        "an alignment must be a power of two up to 2097152");
   CHECK(message_of(tier_0 + text(RecordKind::Setting, "k", "a line\nmore")) ==
         "t: at byte 0: a setting that could not be written as text");
 }

@@ -57,7 +57,8 @@ void check_read(const std::vector<std::string_view>& all) {
 }  // namespace
 
 TEST_CASE("a message has file, line, what is wrong and the line itself, shortened and printable") {
-  CHECK(message_of(begun + "X 9\n") == "t:7: tensor 9 is not declared: no line T before has it, in \"X 9\"");
+  CHECK(message_of(begun + "X 9\n") ==
+        "t:7: tensor 9 is not declared: no line T before this line declares it, in \"X 9\"");
   CHECK(message_of(begun + "T 5 1 z a\tb \xc3\xb6 " + std::string(100, 'n') + "\n") ==
         "t:7: unknown kind, known are p, g, a, t, s and i, in \"T 5 1 z a\\x09b \\xc3\\xb6 " +
             std::string(65, 'n') + "...\"");
@@ -77,7 +78,7 @@ TEST_CASE("the first line is the header, of a version that is known") {
       {"\xef\xbb\xbf\xef\xbb\xbfH tmtrace=1\n", "t:1: expected H, the header, as the first line"},
       {"H\n", "t:1: the header lacks tmtrace=1"},
       {"H net=a\n", "t:1: the header lacks tmtrace=1"},
-      {"H tmtrace=2\n", "t:1: a format that is not known: tmtrace=2, known is tmtrace=1"},
+      {"H tmtrace=2\n", "t:1: unknown format tmtrace=2; known is tmtrace=1"},
       {"H tmtrace=1 net\n", "t:1: expected key=value, not \"net\""},
       {"H tmtrace=1 =x\n", "t:1: expected key=value, not \"=x\""},
       {"H tmtrace=1 a=b a=c\n", "t:1: the header has a twice"},
@@ -87,11 +88,11 @@ TEST_CASE("the first line is the header, of a version that is known") {
     CHECK(message_of(one.first).starts_with(one.second));
   }
   CHECK(read("H a=b=c tmtrace=1 unknown=\n").header("a") == "b=c");
-  check_refused({{"H tmtrace=1", "H, the header, is the first line alone"}});
+  check_refused({{"H tmtrace=1", "H, the header, can only be the first line"}});
 }
 
 TEST_CASE("unknown lines are errors unless they are in lower case") {
-  check_refused({{"Q 1", "unknown type of line; only those in lower case are passed over"},
+  check_refused({{"Q 1", "unknown type of line; only unknown types in lower case are skipped"},
                  {"KK conv", "unknown type of line"},
                  {"k2K conv", "unknown type of line"},
                  {"# note", "unknown type of line"},
@@ -153,7 +154,7 @@ TEST_CASE("a line K has an op, a phase, flops, and operands in their order") {
                  {"K f f 0 R 1 W -", "expected U and what is updated"},
                  {"K f f 0 R 1 W - U - X 1", "expected O and what is overwritten, or nothing, not \"X\""},
                  {"K f f 0 R 1 W - U - O", "expected O and what is overwritten"},
-                 {"K f f 0 R 1 W - U - O 2 3", "more than the line may have: \"3\""},
+                 {"K f f 0 R 1 W - U - O 2 3", "the line goes on after its last field: \"3\""},
                  {"K f f 0 R 1,,2 W - U -", "expected an id, a decimal number"},
                  {"K f f 0 R 1, W - U -", "expected an id, a decimal number"},
                  {"K f f 0 R ,1 W - U -", "expected an id, a decimal number"},
@@ -175,7 +176,7 @@ TEST_CASE("an operand touches no more than its tensor has, and a whole write all
 }
 
 TEST_CASE("a parameter exists from the start, every other tensor from the one kernel that creates it") {
-  check_refused({{"K f f 0 R - W 1 U -", "tensor 1 is a parameter, which exists from the start"},
+  check_refused({{"K f f 0 R - W 1 U -", "tensor 1 is a parameter and exists from the start"},
                  {"K f f 0 R - W 2 U -", "tensor 2 is created a second time"},
                  {"K f f 0 R - W 4,4 U -", "tensor 4 is created a second time"},
                  {"K f f 0 R 4 W - U -", "tensor 4 is used before a kernel creates it"},
@@ -211,7 +212,7 @@ TEST_CASE("parameters and gradients survive an iteration, nothing else does") {
   check_refused({{"I\nK f f 0 R 2 W - U -", "tensor 2 is used after the end of its iteration"},
                  {"I\nK f f 0 R - W 2 U -", "tensor 2 is used after the end of its iteration"},
                  {"I\nX 2", "tensor 2 is used after the end of its iteration"},
-                 {"I 1", "more than the line may have: \"1\""},
+                 {"I 1", "the line goes on after its last field: \"1\""},
                  {"I\nK f f 0 R - W 3 U -\nK f f 0 R - W 3 U -", "tensor 3 is created a second time"}});
   check_read({"I\nK f f 0 R 1,3 W 4 U -", "I\nK f f 0 R - W - U - O 3",
               "I\nK f f 0 R - W 3 U -\nI\nK f f 0 R - W 3 U -",  // for a survivor W counts as O
@@ -221,7 +222,7 @@ TEST_CASE("parameters and gradients survive an iteration, nothing else does") {
 TEST_CASE("lines Z and X have one list of ids") {
   check_refused({{"Z", "expected the ids of what is archived"},
                  {"X", "expected the ids of what is retired"},
-                 {"Z 1 2", "more than the line may have: \"2\""},
+                 {"Z 1 2", "the line goes on after its last field: \"2\""},
                  {"X 2@5", "expected an id, a decimal number, not \"2@5\""},
                  {"Z 9", "tensor 9 is not declared"}});
   check_read({"Z 1,2", "X -", "X 2,3"});
@@ -234,9 +235,9 @@ TEST_CASE("what a recording adds is checked, too") {
        {"k 1 2", "expected a duration"},
        {"k 1 2 3", "expected a thread"},
        {"k 1 2 3 4", "expected a placement"},
-       {"k 1 2 3 4 0 5", "more than the line may have"},
+       {"k 1 2 3 4 0 5", "the line goes on after its last field"},
        {"k 1 9223372036854775808 3 4 0", "expected the start of at most 9223372036854775807"},
-       {"k 1 2 3 4 0\nk 2 2 3 4 0", "a measurement that is not the first after a kernel"},
+       {"k 1 2 3 4 0\nk 2 2 3 4 0", "a measurement must follow a kernel, and be its only one"},
        {"m", "expected a sequence number"},
        {"m 1", "expected an id"},
        {"m 1 2", "expected the tier it came from"},
@@ -249,38 +250,38 @@ TEST_CASE("what a recording adds is checked, too") {
        {"m 1 2.4294967295 a b 1 hint 1 1", "expected the number of a block of at most 4294967294"},
        {"m 1 2 a b 1 why 1 1", "unknown cause, known are hint, miss, forced, evict, compact and plan"},
        {"m 1 2 a b 1 hint 1", "expected a duration"},
-       {"m 1 2 a b 1 hint 1 1 1", "more than the line may have"},
+       {"m 1 2 a b 1 hint 1 1 1", "the line goes on after its last field"},
        {"s", "expected a sequence number"},
        {"s 1", "expected a scope"},
        {"s 1 conv", "expected the start"},
        {"s 1 conv 2", "expected a duration"},
        {"s 1 conv 2 3", "expected a cause"},
-       {"s 1 conv 2 3 a b", "more than the line may have"},
+       {"s 1 conv 2 3 a b", "the line goes on after its last field"},
        {"h", "expected a sequence number"},
        {"h 1", "expected a hint"},
        {"h 1 will_read", "expected the ids it is about"},
        {"h 1 will_read 9 5", "tensor 9 is not declared"},
        {"h 1 will_read 2", "expected the start"},
-       {"h 1 will_read 2 5 6", "more than the line may have"},
+       {"h 1 will_read 2 5 6", "the line goes on after its last field"},
        {"f", "expected a sequence number"},
        {"f 1", "expected an id"},
        {"f 1 2.x 5", "expected the number of a block"},
        {"f 1 2", "expected the start"},
-       {"f 1 2 5 6", "more than the line may have"},
+       {"f 1 2 5 6", "the line goes on after its last field"},
        {"a", "expected a sequence number"},
        {"a 1", "expected an id"},
        {"a 1 9 t 8 1", "tensor 9 is not declared"},
        {"a 1 2", "expected a tier"},
        {"a 1 2 t", "expected an alignment"},
        {"a 1 2 t 4194304 1", "expected an alignment of at most 2097152"},
-       {"a 1 2 t 3 1", "an alignment is a power of two"},
+       {"a 1 2 t 3 1", "an alignment must be a power of two"},
        {"a 1 2 t 8", "expected the start"},
-       {"a 1 2 t 8 1 1", "more than the line may have"},
+       {"a 1 2 t 8 1 1", "the line goes on after its last field"},
        {"g", "expected a sequence number"},
        {"g 1", "expected a table"},
        {"g 1 table", "expected the number of rows"},
        {"g 1 table 2", "expected the start"},
-       {"g 1 table 1 5 1 1", "more than the line may have"},
+       {"g 1 table 1 5 1 1", "the line goes on after its last field"},
        {"g 1 table 2 5 1,2,3", "3 rows are listed, not 2"},
        {"g 1 table 1 5 x", "expected a row, a decimal number"},
        {"u", "expected a sequence number"},
@@ -293,7 +294,7 @@ TEST_CASE("what a recording adds is checked, too") {
        {"c policy", "expected key=value, not \"policy\""}});
   const std::string header = "H tmtrace=1\n";
   CHECK(message_of(header + "k 1 2 3 4 0\n")
-            .starts_with("t:2: a measurement that is not the first after a kernel"));
+            .starts_with("t:2: a measurement must follow a kernel, and be its only one"));
   check_read({"k 1 2 3 4 0", "m 1 4.0 a b 1 plan 1 1", "X 2\nm 1 2 a b 128 evict 1 1\nh 1 archive 2 9"});
 }
 
@@ -304,10 +305,10 @@ TEST_CASE("the end has the right counts and checksum, and nothing comes after it
   REQUIRE(end == "E 4 1 " + sum + "\n");
   check_refused({{"E", "expected the number of tensors"},
                  {"E 4 1", "expected the CRC-32"},
-                 {"E 5 1 " + sum, "E tells of 5 tensors, and there are 4"},
-                 {"E 4 2 " + sum, "E tells of 2 kernels, and there are 1"},
-                 {"E 4 1 00000000", "the CRC-32 of the bytes before E is another: they were changed"},
-                 {"E 4 1 " + sum + " 1", "more than the line may have"},
+                 {"E 5 1 " + sum, "E says that there are 5 tensors, but there are 4"},
+                 {"E 4 2 " + sum, "E says that there are 2 kernels, but there are 1"},
+                 {"E 4 1 00000000", "the CRC-32 of the bytes before E is wrong: the bytes were changed"},
+                 {"E 4 1 " + sum + " 1", "the line goes on after its last field"},
                  {"E 4 1 " + sum + "\nI", "a line after E, the end"},
                  {"E 4 1 " + sum + "\n", "a line after E, the end"}});
   const auto decimal = std::to_string(std::stoul(sum, nullptr, 16));

@@ -61,7 +61,7 @@ TEST_CASE("a trace refuses tensors that it does not declare, and ids that it doe
   const auto before = trace;
   const std::vector<TensorIndex> list{tensor, 1};
   const std::array operands{Operand{.touched = 1_KiB, .tensor = 1, .role = Role::Reads}};
-  constexpr auto message = "tensor number 1 of a trace that declares 1";
+  constexpr auto message = "tensor number 1 is out of range; the trace declares 1";
   CHECK(test::message_of<std::out_of_range>([&] { trace.add_kernel("conv", Phase::Forward, 1, operands); }) ==
         message);
   CHECK(test::message_of<std::out_of_range>([&] { trace.add_archive(list); }) == message);
@@ -78,7 +78,7 @@ TEST_CASE("a trace refuses tensors that it does not declare, and ids that it doe
   CHECK(test::message_of<std::out_of_range>([&] { trace.add(Migration{.tensor = 1}); }) == message);
   CHECK(test::message_of<std::out_of_range>([&] { trace.add(Fault{.tensor = 1}); }) == message);
   CHECK(test::message_of<std::out_of_range>([&] { trace.add(Placement{.tensor = 1}); }) == message);
-  constexpr auto no_name = "name number 2 of a trace that has 2";
+  constexpr auto no_name = "name number 2 is out of range; the trace has 2";
   CHECK(test::message_of<std::out_of_range>([&] { trace.add(Migration{.from = 2}); }) == no_name);
   CHECK(test::message_of<std::out_of_range>([&] { trace.add(Migration{.to = 2}); }) == no_name);
   CHECK(test::message_of<std::out_of_range>([&] { trace.add(Placement{.tier = 2}); }) == no_name);

@@ -58,9 +58,8 @@ int run(int argc, char** argv) {
   tier::tool::add_completion(app);
   tier::tool::add_man(app);
   app.footer(
-      "Ends with 0; with 1 after what could not be done, which it says; with more than 1 where the command "
-      "line "
-      "is wrong.\nColours are for terminals alone, unless NO_COLOR is set. Examples:\n"
+      "Exit status: 0 if all went well; 1 if something could not be done; more than 1 if the command line is "
+      "wrong. A message says what.\nColours are for terminals alone, unless NO_COLOR is set. Examples:\n"
       "  tier info\n"
       "  TIER_TRACE=run.tt ./program && tier report run.tt -o report.html\n"
       "  tier plan run.tt --tiers \"ddr5;cxl\" --budget 10%");

@@ -172,7 +172,7 @@ void check_mode(const Arguments& arguments) {
   if (is_two_level(arguments.mode)) {
     if (const auto unused = unused_by_hardware(arguments); !unused.empty())
       note("mode " + arguments.mode +
-           " is a cache in hardware, where no policy decides, and nobody copies: without " + unused);
+           " is a cache in hardware, where no policy decides and nobody copies: it ignores " + unused);
     return;
   }
   bool has_hint_aware = false;
@@ -185,7 +185,8 @@ void check_mode(const Arguments& arguments) {
                         " out"};
   }
   if (!has_hint_aware)
-    note("mode " + arguments.mode + " is hint_aware's: without it, since no --policy is that");
+    note("--mode " + arguments.mode +
+         " has no effect: modes are of hint_aware, and no --policy is hint_aware");
 }
 
 /// Replays one trace several times.

@@ -172,7 +172,7 @@ TEST_CASE("data that are wrong and pages that are elsewhere make a result wrong"
   const auto text = to_text({.machine = {}, .nodes = {0, 1}, .repeats = 3, .objects = {result}});
   CHECK((text.find("WRONG: 1 words are not as they were") != std::string::npos) ==
         (result.ways[1].wrong == 1));
-  CHECK((text.find("WRONG: of 3072 pages 5 are elsewhere") != std::string::npos) ==
+  CHECK((text.find("WRONG: of 3072 pages, 5 are elsewhere") != std::string::npos) ==
         (result.ways[1].elsewhere == 5));
 }
 

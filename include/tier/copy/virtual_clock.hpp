@@ -28,7 +28,7 @@ class TIER_EXPORT VirtualClock {
   [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
   /// Sets the time in ns.   \pre  `time` is not in the past.
   void set(std::uint64_t time) noexcept {
-    TIER_ASSERT(time >= now_, "time does not run backwards");
+    TIER_ASSERT(time >= now_, "time must not run backwards");
     now_ = time;
   }
 

@@ -80,7 +80,7 @@ class TIER_EXPORT BlockState {
   /// \return  the word before
   Value unpin() noexcept {
     const Value before{word_.fetch_sub(one_pin, std::memory_order_acq_rel)};
-    TIER_ASSERT(before.is_pinned(), "a pin is given back by who has it");
+    TIER_ASSERT(before.is_pinned(), "a block must not be unpinned more often than it was pinned");
     return before;
   }
 
@@ -106,7 +106,7 @@ class TIER_EXPORT BlockState {
   /// Ends a move, as its last step: from here on scopes may enter.
   void end_move() noexcept {
     [[maybe_unused]] const Value before{clear(moving)};  // (2) -> (1)
-    TIER_ASSERT(before.is_moving(), "a move ends that has begun");
+    TIER_ASSERT(before.is_moving(), "only a move that has begun can end");
   }
   /// Marks the contents dead: the bytes go with the last pin.
   void retire() noexcept { set(retired); }
@@ -115,7 +115,7 @@ class TIER_EXPORT BlockState {
   /// Notes that the transfer could not read the bytes.
   void fail() noexcept {
     [[maybe_unused]] const Value before{set(failed)};
-    TIER_ASSERT(before.is_moving(), "reading fails while a block moves");
+    TIER_ASSERT(before.is_moving(), "reading can fail only while the block moves");
   }
   /// Notes that the bytes are read again, or have been written anew.
   void recover() noexcept { clear(failed); }

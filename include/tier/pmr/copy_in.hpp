@@ -125,16 +125,18 @@ constexpr bool passes_allocator_on() {
 template <class Container>
 [[nodiscard]] Container copy_in(std::pmr::memory_resource& resource, const Container& container) {
   if constexpr (detail::takes_allocator<Container, detail::PmrAllocator>) {
-    static_assert(detail::passes_allocator_on<Container>(),
-                  "the copy of a part would not lie in the resource: an optional, a variant, an array or a "
-                  "container of "
-                  "another allocator does not pass the resource on to what is in it");
+    static_assert(
+        detail::passes_allocator_on<Container>(),
+        "libtier: copy_in cannot copy all parts of this container to the resource: an optional, a variant, "
+        "an array, or a container with another allocator does not pass the resource on to its elements");
     return std::make_obj_using_allocator<Container>(detail::PmrAllocator{&resource}, container);
   } else {
     static_assert(detail::takes_allocator<Container, detail::OurAllocator>,
-                  "such an object draws from no memory resource");
+                  "libtier: copy_in takes a container of std::pmr, or one with tier::Allocator: no other "
+                  "draws from a resource");
     static_assert(!detail::draws_from_resource<std::remove_cv_t<typename Container::value_type>>(),
-                  "what the elements own would not lie in the resource: Allocator does not pass itself on");
+                  "libtier: copy_in cannot copy what the elements own to the resource: tier::Allocator does "
+                  "not pass itself on to elements; use a container of std::pmr");
     return std::make_obj_using_allocator<Container>(detail::OurAllocator{&resource}, container);
   }
 }

@@ -150,11 +150,10 @@ std::size_t migrate(const T& object, TierIndex tier) {
 
 template <class T>
 requires(!ScopedInWindows<T>) void migrate(const T&, TierIndex) {
-  static_assert(
-      ScopedInWindows<T>,
-      "libtier: only what is in windows is moved by its name: a container or rows of a tensor with a window, "
-      "with "
-      "#include <tier/pmr/container_scopes.hpp> for containers; a tensor moves by scopes and prefetch()");
+  static_assert(ScopedInWindows<T>,
+                "libtier: migrate() moves only what is in windows: a container (#include "
+                "<tier/pmr/container_scopes.hpp>), or rows of a tensor with a window; other tensors move by "
+                "scopes and prefetch()");
 }
 
 /// Promises that the contents are not needed any more. If the object is in use, this takes effect when that use ends. It
@@ -166,7 +165,8 @@ requires(!ScopedInWindows<T>) void migrate(const T&, TierIndex) {
 /// \endcode
 template <Scoped... Ts>
 void retire(Ts&... objects) noexcept {
-  static_assert((!std::is_const_v<Ts> && ...), "retire() ends an object's contents");
+  static_assert((!std::is_const_v<Ts> && ...),
+                "libtier: retire() ends an object's contents, so the object must not be const");
   (detail::retire_object(ScopeTraits<Ts>::object(objects)), ...);
 }
 

@@ -96,9 +96,8 @@ class [[nodiscard]] TIER_EXPORT Scope {
   template <class T>
   static constexpr void refuse_view() noexcept {
     static_assert(Scoped<std::remove_const_t<T>>,
-                  "libtier: a scope gives views of tensors and of rows; a container is used as it is while "
-                  "the scope is "
-                  "open");
+                  "libtier: a scope gives views of tensors and of rows only; use a container itself while "
+                  "the scope is open");
   }
   /// True if the part lies in no block.
   template <PartReference T>

@@ -55,22 +55,22 @@ constexpr void explain() noexcept {
   static_assert(
       why != Refusal::Temporary,
       "libtier: a scope or a hint refers to its operand, which must not be a temporary: give it a name");
-  static_assert(why != Refusal::Const,
-                "libtier: what is const can be read, not written: take a ReadScope or reads(...), or make it "
-                "non-const");
+  static_assert(
+      why != Refusal::Const,
+      "libtier: a const object can be read, not written: take a ReadScope or reads(...), or make it "
+      "non-const");
   static_assert(why != Refusal::HeaderMissing,
                 "libtier: for scopes and hints on containers #include <tier/pmr/container_scopes.hpp>");
   static_assert(why != Refusal::NotOurs,
-                "libtier: a scope or a hint needs something in memory of libtier's: a Tensor, rows of one, a "
-                "container of "
-                "std::pmr (or with tier::Allocator) over a resource of libtier's, or such a resource; "
-                "std::vector and the "
-                "like draw from the heap");
+                "libtier: a scope or a hint needs an object in libtier's memory: a Tensor, rows of one, a "
+                "container of std::pmr (or with tier::Allocator) over a resource of libtier's, or such a "
+                "resource; std::vector and the like draw from the heap");
   static_assert(
       why != Refusal::WrongRole,
       "libtier: these operands do not fit here: a ReadScope takes objects or reads(...), a WriteScope "
       "objects, "
-      "updates(...) or overwrites(...); a container, rows or a resource stand alone in each of these");
+      "updates(...) or overwrites(...); a container, rows or a resource must be the only argument of each of "
+      "these");
   static_assert(
       why != Refusal::Overwritten,
       "libtier: a container or a resource can be read or updated, not overwritten: take updates(...)");

@@ -60,7 +60,7 @@ concept RowOptimizer = std::is_nothrow_invocable_v<const F&, std::span<T>, std::
 ///                is the caller's data race.
 template <class T>
 class RowTable {
-  static_assert(std::same_as<T, float>, "rows are of float");
+  static_assert(std::same_as<T, float>, "libtier: a RowTable has rows of float only");
 
  public:
   class Batch;

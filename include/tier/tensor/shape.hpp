@@ -32,7 +32,7 @@ class TIER_EXPORT Shape {
 
   [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
   [[nodiscard]] std::size_t operator[](std::size_t i) const noexcept {
-    TIER_ASSERT(i < rank_, "a dimension is less than the rank");
+    TIER_ASSERT(i < rank_, "a dimension must be less than the rank");
     return extents_[i];
   }
   /// Returns the product of the extents.

@@ -28,8 +28,9 @@ namespace tier {
 /// \threadsafety  As a container of the standard library.
 template <class T>
 class Tensor {
-  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
-                "the bytes of a tensor's elements are moved");
+  static_assert(
+      std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+      "libtier: a Tensor moves the bytes of its elements, so they must be trivially copyable and not const");
 
  public:
   using value_type = T;

@@ -43,7 +43,7 @@ class TensorView {
   /// Returns an element, given one index for each dimension.
   template <class... Indices>
   [[nodiscard]] T& operator()(Indices... indices) const noexcept {
-    TIER_ASSERT(sizeof...(Indices) == rank(), "one index for each dimension");
+    TIER_ASSERT(sizeof...(Indices) == rank(), "a view takes one index for each dimension");
     std::size_t offset = 0, dimension = 0;
     ((offset += checked(static_cast<std::size_t>(indices), dimension) * strides_[dimension], ++dimension),
      ...);
@@ -54,14 +54,14 @@ class TensorView {
   [[nodiscard]] TensorView reshaped(const Shape& shape) const {
     if (shape.count() != count())
       throw ConfigError{"shape " + to_string(shape_) + " cannot become " + to_string(shape) +
-                        ": another number of elements"};
+                        ": the numbers of elements differ"};
     return {data_, shape};
   }
 
  private:
   [[nodiscard]] std::size_t checked(std::size_t index,
                                     [[maybe_unused]] std::size_t dimension) const noexcept {
-    TIER_ASSERT(index < shape_[dimension], "an index is less than its extent");
+    TIER_ASSERT(index < shape_[dimension], "an index must be less than the extent of its dimension");
     return index;
   }
 

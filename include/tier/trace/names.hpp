@@ -29,7 +29,7 @@ class TIER_EXPORT NamePool {
 
   /// \pre  `name < count()`.   \return  valid until the next `add`
   [[nodiscard]] std::string_view operator[](NameIndex name) const noexcept {
-    TIER_ASSERT(name < ends_.size(), "a name is of its own pool");
+    TIER_ASSERT(name < ends_.size(), "a name must be one of this pool");
     const auto begin = name == 0 ? 0 : ends_[name - 1];
     return {characters_.data() + begin, ends_[name] - begin};
   }

@@ -224,7 +224,7 @@ class TIER_EXPORT Trace {
   [[nodiscard]] std::optional<std::string_view> header(std::string_view key) const noexcept;
   [[nodiscard]] std::span<const Tensor> tensors() const noexcept { return tensors_; }
   [[nodiscard]] const Tensor& tensor(TensorIndex tensor) const noexcept {
-    TIER_ASSERT(tensor < tensors_.size(), "a tensor is of its own trace");
+    TIER_ASSERT(tensor < tensors_.size(), "a tensor must be one of this trace");
     return tensors_[tensor];
   }
   [[nodiscard]] std::optional<TensorIndex> find(std::uint64_t id) const noexcept;
@@ -237,7 +237,8 @@ class TIER_EXPORT Trace {
   }
   /// \pre  The event archives or retires.
   [[nodiscard]] std::span<const TensorIndex> tensors_of(Event event) const noexcept {
-    TIER_ASSERT(event.kind == EventKind::Archive || event.kind == EventKind::Retire, "it has a list");
+    TIER_ASSERT(event.kind == EventKind::Archive || event.kind == EventKind::Retire,
+                "only an archive or retire event has a list of tensors");
     return stretch(lists_, list_ranges_[event.place]);
   }
   [[nodiscard]] const Measurement& measurement(Event e) const noexcept {
@@ -278,7 +279,7 @@ class TIER_EXPORT Trace {
  private:
   template <class T>
   static const T& at([[maybe_unused]] EventKind kind, Event event, const std::vector<T>& all) noexcept {
-    TIER_ASSERT(event.kind == kind, "an event is of the kind that is asked for");
+    TIER_ASSERT(event.kind == kind, "the event must be of the kind that is asked for");
     return all[event.place];
   }
   template <class T>

@@ -219,7 +219,7 @@ TEST_CASE("a data set's folder as it is distributed is read by its usual file") 
   CHECK(open_log(folder.path(), "movielens", 1)->shape().features.size() == 3);
   const TemporaryFolder empty;
   CHECK(contains(message_of([&] { open_log(empty.path(), "criteo", 1); }),
-                 "is a directory, and train.txt or train.tsv or day_0 is not in it, nor packed (.gz, .zst)"));
+                 "is a directory without train.txt or train.tsv or day_0, plain or packed (.gz, .zst)"));
 }
 
 TEST_CASE("of a data set that has a file for each day all are read, in the order of the days") {

@@ -279,7 +279,7 @@ def reads_a_folder_of_days(folder):
 def refuses_what_can_be_read_only_once():
     log = (CRITEO * 50).encode()
     options = ["--data", "-", "--format", "criteo", "--rows", "100", "--dim", "8", "--batch", "16"]
-    once = 'the log "-" can be read only once, and such a run is a process of its own'
+    once = 'the log "-" can be read only once, but this run would read it again in a process of its own'
     limited = [*options, "--limited", "--slow", "file:/var/tmp:64MiB"]
     ended = subprocess.run([PROGRAM, *limited], input=log, capture_output=True, timeout=120)
     assert ended.returncode == 2 and f"--limited: {once}" in ended.stderr.decode(), ended
@@ -311,7 +311,7 @@ def names_what_is_wrong(folder):
     assert ended.returncode == 1 and "x.json" in ended.stderr, ended
     assert ended.stdout == "", ended.stdout  # before anything is measured
     help_text = run("--help")
-    assert help_text.returncode == 0 and "with 3 where a run has learned nothing" in help_text.stdout, help_text
+    assert help_text.returncode == 0 and "3 if a run has learned nothing" in help_text.stdout, help_text
 
 
 with tempfile.TemporaryDirectory() as name:

@@ -176,7 +176,7 @@ TEST_CASE("fast memory below what the least caches take is refused with both") {
   } catch (const tier::ConfigError& error) {
     message = error.what();
   }
-  CHECK(message.starts_with("a budget of 100KiB for 2 tables is below the "));
+  CHECK(message.starts_with("a budget of 100KiB for 2 tables is too small"));
 }
 
 TEST_CASE("at the same size of fast memory runs by need find more rows there than runs by size") {

@@ -71,7 +71,7 @@ TEST_CASE("an option that is unknown, malformed or contradicts another is refuse
   CHECK(contains(refusal({"--rows", "3000000000"}), "a table of 3000000000 rows"));
   CHECK(contains(refusal({"--table-bytes", "10"}), "a table of 0 rows"));
   CHECK(contains(refusal({"--skew", "steep"}), "unknown skew"));
-  CHECK(contains(refusal({"--fast", "0%"}), "bad share that is fast at position 0 of \"0%\""));
+  CHECK(contains(refusal({"--fast", "0%"}), "bad size or share of fast memory at position 0 of \"0%\""));
   CHECK(contains(refusal({"--fast", "64Mib"}), "unknown unit"));
   CHECK(contains(refusal({"--policy", "psychic"}), "unknown policy \"psychic\""));
   CHECK(contains(refusal({"--row-policy", "psychic"}), "unknown row policy"));

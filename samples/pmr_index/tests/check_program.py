@@ -204,7 +204,7 @@ def names_what_is_wrong(folder):
         (["--repeat", "0"], "--repeat must be at least 1"),
         (["--batch", "0"], "--batch must be at least 1"),
         (["--skew", "steep"], "unknown skew"),
-        (["--fast", "0%"], 'bad share that is fast at position 0 of "0%"'),
+        (["--fast", "0%"], 'bad size or share of fast memory at position 0 of "0%"'),
         (["--fast", "64Mib"], '"Mib"'),
         (["--slow", "tape:/x:1GiB"], "tape"),
         (["--slow", "dram:1GiB;dram:1GiB"], "--slow takes one tier"),
@@ -222,7 +222,7 @@ def names_what_is_wrong(folder):
 
 def keeps_what_ran_before_a_run_fails():
     ended = run("--runs", "scopes", "--slow", "emulated:cxl:1MiB", *SMALL)  # too small for the index
-    assert ended.returncode == 1 and "the run scopes, which ended with status 1" in ended.stderr, ended
+    assert ended.returncode == 1 and "the run scopes ended with status 1" in ended.stderr, ended
     assert ended.stdout.splitlines()[1].startswith("std "), ended.stdout
 
 
@@ -231,7 +231,7 @@ def relocates(folder, relocate):
         ended = run("--size", "24MiB", *slow, program=relocate)
         assert ended.returncode == 0, ended
         lines = ended.stdout.splitlines()
-        assert "pointers held meanwhile are good" in lines[-1], ended.stdout
+        assert "pointers held meanwhile are valid" in lines[-1], ended.stdout
         moved, of = re.match(r"([0-9.]+ MiB) of ([0-9.]+ MiB) moved each way", lines[-1]).groups()
         assert moved == of, ended.stdout
         rows = [line.split()[0] for line in lines]

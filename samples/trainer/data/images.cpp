@@ -130,7 +130,7 @@ ImageSet generated_images(std::size_t count, std::uint64_t seed) {
 ImageData::ImageData(ImageSet training, ImageSet test, std::uint64_t seed, bool vary)
     : training_{std::move(training)}, test_{std::move(test)}, seed_{seed}, vary_{vary} {
   const auto channels = training_.channels;
-  TIER_VERIFY(channels <= mean_.size(), "images have at most four channels");
+  TIER_VERIFY(channels <= mean_.size(), "images must have at most four channels");
   const auto count = static_cast<double>(training_.pixels.size() / channels);
   for (std::size_t c = 0; c < channels; ++c) {
     double sum = 0;

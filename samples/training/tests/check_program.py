@@ -216,7 +216,7 @@ def check_learned_nothing():
     done = run(*diverging, "--run", "plain", "--json", "-")
     assert done.returncode == 3 and told.format("plain") in done.stderr, done
     assert [each["loss"] for each in json.loads(done.stdout)["runs"]] == [None], done
-    assert "with 3 where a run has learned nothing" in run("--help").stdout
+    assert "3 if a run has learned nothing" in run("--help").stdout
     done = run(*diverging)
     assert done.returncode == 3 and "\nplain " in done.stdout and "\nasync " in done.stdout, done
     assert told.format("plain") in done.stderr and told.format("async") in done.stderr, done
@@ -229,7 +229,7 @@ def check_no_test():
         lstm = ["lstm", "--data", str(text), "--steps", "40", "--width", "16", "--iterations", "2", "--run", "plain", "--batch"]
         done = run(*lstm, "8")
         assert done.returncode == 0, done
-        assert done.stderr == "tier-train: runs are not tested: what is held out has less than one batch of 8\n", done
+        assert done.stderr == "tier-train: runs are not tested: the data that is held out has less than one batch of 8\n", done
         assert run(*lstm, "4").stderr == ""
 
 
@@ -385,7 +385,7 @@ check_refused("--image is for images", "lstm", "--image", "8")
 check_refused("--steps is for text", "resnet32", "--steps", "8")
 check_refused("--steps-at-once is for an LSTM, not for transformer", "transformer", "--steps-at-once", "8")
 check_refused("--steps-at-once must not be negative", "lstm", "--steps-at-once", "-1")
-check_refused("no multiple of the 4 heads", "transformer", "--width", "30")
+check_refused("no multiple of 4, the number of attention heads", "transformer", "--width", "30")
 check_refused("not both", "resnet32", "--epochs", "1", "--iterations", "1")
 check_refused("--batch", "resnet32", "--batch", "0")
 check_refused("no such data", "resnet32", "--data", "/nonexistent")
@@ -393,7 +393,7 @@ check_refused("too small", "inception_v3", "--batch", "2")
 check_refused("--batch 576460752303423488 is too large: allowed are 1 to 2147483647", "vgg16", "--batch", str(2**59), "--record-only", "q")
 check_refused("less than one batch", "resnet32", "--batch", "100000")
 check_refused("--record-only runs nothing", "resnet32", "--record-only", "trace", "--compare")
-check_refused("bad share", "resnet32", "--prefetch-budget", "101%")
+check_refused("bad size or share of fast memory", "resnet32", "--prefetch-budget", "101%")
 check_refused("not both", "resnet32", "--sweep", "--compare")
-check_refused("--fast has no place", "resnet32", "--sweep", "--fast", "20%")
+check_refused("leave out --fast", "resnet32", "--sweep", "--fast", "20%")
 check_refused("nope", "resnet32", "--policy", "nope")

@@ -153,23 +153,23 @@ TEST_CASE("a step that nobody has memory for, or whose sizes wrap, is refused in
     }
   }
   CHECK(refusal({"resnet32", "--batch", "2147483647"}) ==
-        "the tensors of a step of resnet32 take more than 1024.00 TiB: options such as --batch and --image "
-        "ask for that");
+        "the tensors of a step of resnet32 take more than 1024.00 TiB: make options such as --batch and "
+        "--image smaller");
   CHECK(refusal({"vgg16", "--batch", "2147483647", "--image", "2147483647"})
-            .find("a tensor of 2147483647 x 3 x 2147483647 x 2147483647 values is too large, 281474976710656 "
-                  "are the most") == 0);
+            .find("a tensor of 2147483647 x 3 x 2147483647 x 2147483647 values is too large: at most "
+                  "281474976710656 are allowed") == 0);
   CHECK(refusal({"resnet32", "--batch", "1", "--image", "65536"}) ==
-        "an image of 3 x 65536 x 65536 values in a layer is too large, 2147483647 are the most: a smaller "
-        "--image is needed");
+        "an image of 3 x 65536 x 65536 values in a layer is too large: at most 2147483647 are allowed; make "
+        "--image smaller");
   CHECK(refusal({"lstm", "--width", "2147483647"}).find("is too large") != std::string::npos);
   CHECK(
       refusal({"transformer", "--steps", "2147483647"}) ==
-      "a step of transformer has more than 100000 tensors: options such as --width and --steps ask for that");
+      "a step of transformer has more than 100000 tensors: make options such as --width and --steps smaller");
   CHECK(refusal({"densenet121", "--growth", "2147483647"}).find("is too large") != std::string::npos);
   CHECK(refusal({"resnet32", "--threads", "4294967296"}) ==
         "--threads 4294967296 is too large: allowed are 0 to 4096");
   CHECK(refusal({"lstm", "--steps", "16777216", "--steps-at-once", "1"}) ==
-        "--steps 16777216 in pieces of --steps-at-once 1 are too many: 4096 pieces are the most");
+        "--steps 16777216 in pieces of --steps-at-once 1 are too many: at most 4096 pieces are allowed");
   CHECK(refusal({"resnet32", "--rate", "1e300"}) == "--rate must be positive and finite");
   CHECK(refusal({"resnet32", "--decay", "nan"}) == "--decay must be finite and not negative");
 }

@@ -15,7 +15,7 @@ namespace tier {
 Admitter::Way Admitter::admit(Entrant& e) {
   const Block& b = e.block();
   const auto state = b.state.now();
-  if (b.record->dying) throw_retired("destroyed during a scope's entry");
+  if (b.record->dying) throw_destroyed();
   if (state.is_retired() && e.op.use != Use::Overwrite) throw_retired(name_of(b));
   return state.is_moving() ? admit_moving(e) : admit_settled(e);
 }
@@ -171,7 +171,8 @@ void Admitter::install(Entrant& e) {
   Block& b = e.block();
   b.version.fetch_add(1, std::memory_order_relaxed);  // the copies elsewhere are stale
   Region* old = b.record->primary();
-  TIER_ASSERT(b.record->in(e.room->tier) == nullptr, "an operand has no room where it is already");
+  TIER_ASSERT(b.record->in(e.room->tier) == nullptr,
+              "an operand must not be given room in a tier that has a copy of it");
   store_.blocks.set_primary(b, std::exchange(e.room, nullptr));
   const auto to = b.record->primary()->tier;
   if (old != nullptr) old->version = 0;

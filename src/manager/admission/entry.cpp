@@ -39,7 +39,7 @@ Entry::Entry(State& state, Store& store, Movement& movement, Hints& hints, Place
       admitter_{state, store, movement, places, rooms_, entrants, context, lock} {
   tasks_.reserve(entrants.size());
   for (const auto& e : entrants)
-    if (e.block().record == nullptr) throw_retired("destroyed before a scope's entry");
+    if (e.block().record == nullptr) throw_destroyed();
   for (auto& e : entrants) {
     ++e.block().record->entering;
     e.told = e.op.entered && state_.announcer.wants_use(e.block().state.glance().is_outside());
@@ -166,7 +166,7 @@ Entry::Step Entry::finish_transfers() {
     admitter_.leave(e);
     result = Step::Again;
   }
-  if (gone) throw_retired("destroyed during a scope's entry");
+  if (gone) throw_destroyed();
   if (unreadable != nullptr && unreadable->retried)
     throw_unreadable(store_.tiers, unreadable->block(), std::make_error_code(std::errc::io_error));
   return result;

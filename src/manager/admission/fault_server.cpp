@@ -162,7 +162,7 @@ void FaultServer::die_of(const WindowFault& fault, const Block* b) const noexcep
   const char* const where = b == nullptr ? "in a window of"
                             : is_dead(b) ? "in the retired object"
                                          : "behind the object";
-  detail::say("%s of %p, which is %s \"%.*s\"", fault.write ? "a store" : "a load",
+  detail::say("%s %p, which is %s \"%.*s\"", fault.write ? "a store to" : "a load from",
               static_cast<void*>(fault.address), where, static_cast<int>(name.size()), name.data());
   std::abort();
 }

@@ -141,7 +141,7 @@ void Objects::revive_part(Object& object, MutexLock& lock) {
   // The lock may have been released: the object may be gone, or another scope has revived it and may have retired it again.
   if (object.id != id || !object.retired) {
     if (place.group->live == 0) forget_group(*place.group);
-    if (object.id != id) throw_retired("destroyed during a scope's entry");
+    if (object.id != id) throw_destroyed();
     return;
   }
   Group& old = *object.block->record->group;
@@ -153,7 +153,7 @@ void Objects::revive_part(Object& object, MutexLock& lock) {
 void Objects::revive(Block& b, bool whole, MutexLock& lock) {
   const CallInProgress call{state_, store_, movement_.compactor};
   auto& record = *b.record;
-  if (record.dying) throw_retired("destroyed during a scope's entry");
+  if (record.dying) throw_destroyed();
   const bool retired = b.state.glance().is_retired();
   if (!whole && !retired && !record.garbage) return;
   if (record.primary() == nullptr) {
@@ -166,7 +166,7 @@ void Objects::revive(Block& b, bool whole, MutexLock& lock) {
       b.version.store(0, std::memory_order_relaxed);
       store_.blocks.set_primary(b, place);
     }
-    if (record.dying) throw_retired("destroyed during a scope's entry");
+    if (record.dying) throw_destroyed();
   }
   if (record.garbage) store_.blocks.clear_garbage(b);  // early freeing is off
   b.state.recover();

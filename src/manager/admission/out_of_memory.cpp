@@ -60,11 +60,10 @@ void throw_out_of_memory(const TierSet& tiers, std::uint64_t size, std::string_v
         static_cast<unsigned long long>(pinned_in(t)));
   }
   if (why == NoRoom::IsKept)
-    say(" some is %s;", "kept free, so that what is there can be exchanged between the tiers");
+    say(" some is %s;", "kept free, so that blocks can be exchanged between the tiers");
   if (const auto& largest = tiers.largest_addressable(); size > largest.heap.capacity().count)
-    say(" what is in use needs a tier that the CPU can address, and the largest, %.*s, has less: use it in "
-        "parts "
-        "(tier::windowed), or give that tier more;",
+    say(" an object in use must fit in a tier that the CPU can address, and the largest of these, %.*s, is "
+        "smaller: use parts of the object (tier::windowed), or give that tier more;",
         static_cast<int>(largest.tier->name().size()), largest.tier->name().data());
   std::array<char, 100> words{};
   const bool is_errno =
@@ -92,7 +91,12 @@ void throw_unreadable(const TierSet& tiers, const Block& b, std::error_code erro
 
 void throw_retired(std::string_view name) {
   throw TierError{std::make_error_code(std::errc::no_such_file_or_directory),
-                  "scope on a retired object: " + std::string{name}};
+                  "only a scope that overwrites can be opened on a retired object: " + std::string{name}};
+}
+
+void throw_destroyed() {
+  throw TierError{std::make_error_code(std::errc::no_such_file_or_directory),
+                  "a scope cannot be opened on an object that was destroyed"};
 }
 
 }  // namespace tier

@@ -22,8 +22,10 @@ enum class NoRoom : bool {
                                       std::error_code cause, NoRoom why = NoRoom::IsFree);
 /// Throws `TierError` for a block that a device does not give back.
 [[noreturn]] void throw_unreadable(const TierSet& tiers, const Block& b, std::error_code error);
-/// Throws `TierError` for a scope on an object that is not there.
-/// \param name  of the object, or what has become of it
+/// Throws `TierError` for a scope on an object whose contents were retired.
+/// \param name  of the object
 [[noreturn]] void throw_retired(std::string_view name);
+/// Throws `TierError` for a scope on an object that was destroyed.
+[[noreturn]] void throw_destroyed();
 
 }  // namespace tier

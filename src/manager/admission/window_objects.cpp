@@ -39,7 +39,7 @@ Object& WindowObjects::create(std::size_t size, std::size_t most, std::size_t al
                               std::string_view name, MutexLock& lock) {
   const CallInProgress call{state_, store_, movement_.compactor};
   const auto whole = round_up(std::max<std::size_t>(most, 1), WindowSpace::unit);
-  if (whole < most) throw OutOfTierMemory{"a window of more bytes than there are addresses"};
+  if (whole < most) throw OutOfTierMemory{"a window cannot have more bytes than there are addresses"};
   // The last block ends soon after its contents: up to 64 KiB more would double many objects.
   const auto end = std::min(
       whole, round_up(std::max<std::size_t>(size, 1), std::max(page_size(), store_.tiers.io_alignment())));
@@ -68,7 +68,7 @@ Object& WindowObjects::create(std::size_t size, std::size_t most, std::size_t al
 void WindowObjects::grow(Object& object, std::size_t size, MutexLock& lock) {
   const CallInProgress call{state_, store_, movement_.compactor};
   ObjectWindow& window = *object.block->record->window;
-  TIER_VERIFY(size <= window.range.size, "an object grows no further than its window");
+  TIER_VERIFY(size <= window.range.size, "an object must not grow beyond its window");
   auto end = object.size;
   while (end < size) end = std::min(window.range.size, end + std::min(end, store_.window_block));
   const auto blocks = new_blocks(window, object.size, end, object.name, lock);

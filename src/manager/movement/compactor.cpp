@@ -173,7 +173,7 @@ void Compactor::take_place(Block& b, Region* held, std::size_t alignment) noexce
   Region* const described = store_.regions.new_region();  // one of those that were just given back
   const auto slot = state.heap.allocate_in(merged, Bytes{b.size}, alignment, described);
   TIER_VERIFY(slot != RegionHeap::none && state.heap.offset(slot) == target,
-              "what was free and the block's own make room for it");
+              "the free space and the block's own must have room for it");
   if (guard != RegionHeap::none) state.heap.free(guard);
   Region& region = store_.regions.describe(t, slot);
   region.claimed = region.has_space = true;

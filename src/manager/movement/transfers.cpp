@@ -34,7 +34,7 @@ Transfer* Transfers::begin(Block& b, TransferKind kind, Region* to, Cause cause)
   }
   Region* from = b.record->primary();
   TIER_ASSERT(kind == TransferKind::Compact ? to->tier == from->tier : b.record->in(to->tier) == nullptr,
-              "a block moves to where it is not");
+              "a block must move to a tier that has no copy of it, or within its tier");
   store_.regions.allow_access(*from);
   store_.regions.allow_access(*to);  // `to` may be a copy that was the primary once, and was used then
   t->from_tier = from->tier;

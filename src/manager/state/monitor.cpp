@@ -9,7 +9,7 @@ void Monitor::wait(MutexLock& lock) TIER_NO_THREAD_SAFETY_ANALYSIS {
   if (is_virtual_time_) {
     bool moved = false;
     without_lock(lock, [&] { moved = engine_.wait_for_mover(); });
-    TIER_VERIFY(moved, "in virtual time there is nothing to wait for but copies");
+    TIER_VERIFY(moved, "in virtual time only copies can be waited for, and there must be one");
     return;
   }
   ++waiting_;

@@ -22,9 +22,9 @@ std::vector<std::unique_ptr<Tier>> ordered(std::vector<std::unique_ptr<Tier>> ti
   for (const auto& t : tiers) {
     const auto sum = detail::checked_sum(all, t->capacity().count);
     if (!sum || *sum > detail::largest_request)
-      throw ConfigError{"the tiers of a runtime have 8 EiB or more together, with " +
-                        std::to_string(t->capacity().count) + " bytes of " + std::string{t->name()} +
-                        "; allowed: less"};
+      throw ConfigError{
+          "the tiers of a runtime must have less than 8 EiB together; they have more with the " +
+          std::to_string(t->capacity().count) + " bytes of " + std::string{t->name()}};
     all = *sum;
   }
   std::ranges::stable_sort(tiers,

@@ -42,8 +42,8 @@ WindowSpace& WindowPages::space() {
   const bool has_memory = tiers_.fastest().tier->has_private_pages();
   if (state_.options.windows == WindowMode::Full && !has_memory)
     throw TierError{std::make_error_code(std::errc::not_supported),
-                    "full windows need a fastest tier with pages that they can take; that of " +
-                        std::string{tiers_.fastest().tier->name()} + " has none"};
+                    "full windows need a fastest tier with pages that they can take; tier " +
+                        std::string{tiers_.fastest().tier->name()} + " has no such pages"};
   tiers_.track_bare_pages();
   if (has_memory && state_.options.windows != WindowMode::Restricted) try {
       windows_ = served_windows();
@@ -137,7 +137,7 @@ void WindowPages::show(Block& b, const std::byte* landed) noexcept {
     if (moved < b.size &&
         !windows_->fill(record.window_address + moved, from + moved, b.size - moved, false, policy)) {
       TIER_VERIFY(moved == 0 || windows_->move(from, record.window_address, moved) == moved,
-                  "there is memory for the pages of a window");
+                  "the system must have memory for the pages of a window");
       return WindowSpace::drop(record.window_address, b.size);  // all bytes are at home
     }
     regions_.make_bare(region);

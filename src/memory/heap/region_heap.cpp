@@ -47,7 +47,7 @@ struct RegionHeap::Impl {
   std::uint64_t units(std::uint64_t size) const noexcept { return size >> granule_bits_; }
   SizeClass class_of(Slot slot) const noexcept { return SizeClass::of(units(slots_[slot].size())); }
   const RegionRecord& live(Slot slot) const noexcept {
-    TIER_ASSERT(!slots_[slot].is_free() && !slots_[slot].is_condemned(), "the slot is not a live region");
+    TIER_ASSERT(!slots_[slot].is_free() && !slots_[slot].is_condemned(), "the slot must be a live region");
     return slots_[slot];
   }
   RegionRecord& live(Slot slot) noexcept {
@@ -73,8 +73,8 @@ RegionHeap::Impl::Impl(Bytes capacity, Bytes granule)
       granule_{granule},
       granule_bits_{static_cast<unsigned>(std::countr_zero(granule.count))} {
   TIER_ASSERT(std::has_single_bit(granule.count) && granule.count >= 64,
-              "a granule is a power of two, 64 or more");
-  TIER_ASSERT(capacity.count <= std::numeric_limits<std::uint64_t>::max() / 2, "a capacity fits 63 bits");
+              "a granule must be a power of two, 64 or more");
+  TIER_ASSERT(capacity.count <= std::numeric_limits<std::uint64_t>::max() / 2, "a capacity must fit 63 bits");
   if (capacity_.count == 0) return;
   if (!slots_.ensure(1)) throw std::bad_alloc{};
   first_ = slots_.take();
@@ -239,8 +239,8 @@ RegionHeap& RegionHeap::operator=(RegionHeap&&) noexcept = default;
 
 Slot RegionHeap::allocate(Bytes size, std::size_t alignment, void* owner) noexcept {
   TIER_ASSERT(std::has_single_bit(alignment) && alignment >> 40 == 0,
-              "an alignment is a power of two, up to 2^39");
-  TIER_ASSERT(owner != nullptr, "a live region has an owner");
+              "an alignment must be a power of two, up to 2^39");
+  TIER_ASSERT(owner != nullptr, "a live region must have an owner");
   if (size > impl_->capacity_) return none;
   const auto padded = impl_->padded(size);
   const auto slot = impl_->find(padded, alignment);
@@ -248,10 +248,10 @@ Slot RegionHeap::allocate(Bytes size, std::size_t alignment, void* owner) noexce
 }
 
 Slot RegionHeap::allocate_in(Slot free, Bytes size, std::size_t alignment, void* owner) noexcept {
-  TIER_ASSERT(is_free(free), "the slot is not free");
+  TIER_ASSERT(is_free(free), "the slot must be free");
   TIER_ASSERT(std::has_single_bit(alignment) && alignment >> 40 == 0,
-              "an alignment is a power of two, up to 2^39");
-  TIER_ASSERT(owner != nullptr, "a live region has an owner");
+              "an alignment must be a power of two, up to 2^39");
+  TIER_ASSERT(owner != nullptr, "a live region must have an owner");
   if (size > impl_->capacity_) return none;
   const auto padded = impl_->padded(size);
   return impl_->fits(free, padded, alignment) ? impl_->take(free, padded, alignment, owner) : none;
@@ -277,7 +277,7 @@ void* RegionHeap::owner(Slot slot) const noexcept {
   return is_free(slot) ? nullptr : impl_->slots_[slot].owner;
 }
 void RegionHeap::set_owner(Slot slot, void* owner) noexcept {
-  TIER_ASSERT(owner != nullptr, "a live region has an owner");
+  TIER_ASSERT(owner != nullptr, "a live region must have an owner");
   impl_->live(slot).owner = owner;
 }
 

@@ -111,7 +111,7 @@ Bytes ExtentMap::back(Bytes total, Take take, std::error_code& cause) noexcept {
 bool ExtentMap::release(std::uint64_t offset, std::uint64_t size) noexcept {
   const MutexLock lock{mutex_};
   for_each_part(offset, size, [this](Extent& extent, std::uint64_t bytes) TIER_REQUIRES(mutex_) {
-    TIER_ASSERT(extent.used >= bytes, "a range is released that was not reserved");
+    TIER_ASSERT(extent.used >= bytes, "only a range that was reserved can be released");
     extent.used -= bytes;
     idle_ += extent.idle();
   });

@@ -32,15 +32,15 @@ std::string advice(int error, Bytes size) {
     case EEXIST:
       return "a tier makes a file of its own: name a directory, or a file that does not exist";
     case ENOENT:
-      return "the directory of a scratch file has to exist";
+      return "the directory does not exist: make it, or name another";
     case EACCES:
     case EPERM:
-      return "user " + std::to_string(::geteuid()) + " may make no file there: name another directory";
+      return "user " + std::to_string(::geteuid()) + " may not make a file there: name another directory";
     case EROFS:
-      return "name a directory on a file system that can be written";
+      return "the file system cannot be written: name a directory on another";
     case EFBIG:
-      return to_human(size) + " asked; a file of this process may have " +
-             to_human(Bytes{ScratchFile::largest_file()}) + ": ulimit -f";
+      return to_human(size) + " are needed, but a file of this process may have at most " +
+             to_human(Bytes{ScratchFile::largest_file()}) + "; ulimit -f raises the limit";
     default:
       return {};
   }

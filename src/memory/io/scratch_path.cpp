@@ -35,13 +35,13 @@ void expect_folder(const std::string& path, const std::string& tier) {
   if (fs::is_directory(status)) return;
   if (fs::exists(status))
     fail(std::errc::not_a_directory,
-         "tier " + tier + " needs a folder, and \"" + path +
-             "\" is none; scratch space is never made of what exists: name a folder" +
+         "tier " + tier + " needs a folder, but \"" + path +
+             "\" is not one, and libtier never uses a file that exists: name a folder" +
              or_new_file(tier, "PATH", "a new file"));
   if (status.type() != fs::file_type::not_found)
     throw TierError{error, "stat of \"" + path + "\" for tier " + tier};
   fail(std::errc::no_such_file_or_directory,
-       "tier " + tier + " needs a folder that exists, and \"" + path + "\" does not (\"" +
+       "tier " + tier + " needs a folder that exists, but \"" + path + "\" does not (\"" +
            nearest_folder(path) + "\" does): make or mount the folder" +
            (tier == "pmem" ? ", name a DAX device" : "") +
            or_new_file(tier, detail::escaped(path, ":;"), "a new file of that name"));
@@ -52,7 +52,7 @@ void expect_folder_of(const std::string& path, const std::string& tier) {
   std::error_code error;
   if (!folder.empty() && !fs::is_directory(folder, error))
     fail(std::errc::no_such_file_or_directory,
-         "tier " + tier + " cannot make \"" + path + "\", for the folder \"" + folder.string() +
+         "tier " + tier + " cannot make \"" + path + "\": the folder \"" + folder.string() +
              "\" does not exist (\"" + nearest_folder(folder) + "\" does): make or mount it");
 }
 

@@ -78,7 +78,7 @@ Facility find_io_uring() {
 
 /// Tests placement by making the smallest tier on an allowed node, or on the next one if a node is full.
 Facility find_placement(const Machine& machine) {
-  Facility found{false, "this process is allowed no node with memory"};
+  Facility found{false, "this process may use no node that has memory"};
   for (const auto& node : machine.nodes) {
     if (!node.allowed) continue;
     try {
@@ -147,7 +147,7 @@ Bytes available_memory(const Machine& machine) {
 
 Facility discover_direct_io(const std::string& directory) {
   if (std::error_code error; !std::filesystem::is_directory(directory, error))
-    return {false, "\"" + directory + "\" is no directory"};
+    return {false, "\"" + directory + "\" is not a directory"};
   try {
     const ScratchFile file{directory, 1_MiB, ScratchFile::Mode::Direct, "file"};
     if (file.direct()) return {true, {}};

@@ -22,7 +22,7 @@ std::string names_of(std::span<const NodeGroup> groups) {
         .append(to_string(group.kind))
         .append(" on node ")
         .append(group.node_list());
-  return text.empty() ? "none that it tells of" : text;
+  return text.empty() ? "no memory of a kind that the system tells" : text;
 }
 
 /// Returns the group of a role; null if there is none.
@@ -49,8 +49,8 @@ TierSpec resolve_role(const TierSpec& spec, const Machine& machine) {
   if (by_rank && (groups.size() < 2 || !machine.placement.usable)) return found;
   const auto* const group = find(groups, spec.model);
   if (group == nullptr)
-    throw ConfigError{"this machine has no memory of the role", spec.model, 0,
-                      "for this process it has " + names_of(groups)};
+    throw ConfigError{"this machine has no memory of this role", spec.model, 0,
+                      "fastest, largest, or what this process may use: " + names_of(groups)};
   found.kind = TierKind::Numa;
   found.nodes = group->node_list();
   return found;

@@ -126,7 +126,7 @@ const char* if_mappings_are_used_up() noexcept {
       all != MAP_FAILED && ::mprotect(static_cast<std::byte*>(all) + page, page, PROT_READ) == 0;
   if (all != MAP_FAILED) ::munmap(all, 3 * page);
   errno = error;
-  return some_are_left ? "" : ": the process has as many mappings as vm.max_map_count lets it";
+  return some_are_left ? "" : ": the process has as many mappings as vm.max_map_count allows";
 }
 
 Mapping::Mapping(std::size_t size, int file, const std::string& tier, PageKind pages, bool grows)

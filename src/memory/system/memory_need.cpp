@@ -101,7 +101,7 @@ std::string lacking_memory(std::span<const TierSpec> specs) {
   const auto [left, whose, remedy] = room();
   if (left == 0_B || sum + memory_beside(sum) <= left) return {};
   return "memory of " + to_human(sum) + " for " + names_of(memory) + ", and " + to_human(memory_beside(sum)) +
-         " beside it (" + whose + "; " + remedy + ")";
+         " for page tables and threads (" + whose + "; " + remedy + ")";
 }
 
 Bytes memory_bound() {

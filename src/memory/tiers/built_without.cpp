@@ -7,8 +7,9 @@ namespace tier {
 
 void throw_built_without(const std::string& tier, const char* option, const char* library,
                          const char* package) {
-  throw ConfigError{"tier " + tier + " needs " + library + ", without which this libtier was built: " +
-                    option + "=ON (on Debian the package " + package + ")"};
+  throw ConfigError{"tier " + tier + " needs " + library +
+                    ", but this libtier was built without it: build with " + option +
+                    "=ON (on Debian with the package " + package + ")"};
 }
 
 }  // namespace tier

@@ -54,8 +54,8 @@ void DramTier::fault_in() {
 void DramTier::check_places() const {
   const auto places = nodes_->find(memory_.data(), memory_.size());
   if (places.astray == 0) return;
-  throw TierError{system_error(ENOMEM), "of " + std::to_string(places.asked) + " pages of tier " + name_ +
-                                            " " + std::to_string(places.astray) +
+  throw TierError{system_error(ENOMEM), std::to_string(places.astray) + " of " +
+                                            std::to_string(places.asked) + " pages of tier " + name_ +
                                             " are elsewhere: " + places.where + " (" + nodes_->room() + ")"};
 }
 
@@ -74,12 +74,11 @@ std::string DramTier::page_description() const {
 std::string DramTier::place_description() const {
   if (nodes_ == nullptr) return "";
   const auto places = nodes_->find(memory_.data(), memory_.size());
-  if (places.error)
-    return "; where pages are, the system does not say: move_pages: " + places.error.message();
+  if (places.error) return "; the system does not say where pages are: move_pages: " + places.error.message();
   if (places.asked == 0) return "";
   if (places.astray == 0) return "; " + std::to_string(places.asked) + " pages asked, all are there";
-  return "; of " + std::to_string(places.asked) + " pages asked " + std::to_string(places.astray) +
-         " are elsewhere: " + places.where;
+  return "; " + std::to_string(places.astray) + " of " + std::to_string(places.asked) +
+         " pages asked are elsewhere: " + places.where;
 }
 
 void DramTier::claim(std::uint64_t offset, std::uint64_t size) noexcept {

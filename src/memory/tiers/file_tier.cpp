@@ -37,7 +37,7 @@ void FileTier::transfer(Direction direction, std::span<IoRequest> requests) noex
     TIER_ASSERT(
         (request.offset | request.size | reinterpret_cast<std::uintptr_t>(request.memory)) % io_alignment_ ==
             0,
-        "offset, size and memory of a request to a file tier are aligned");
+        "offset, size and memory of a request to a file tier must be aligned");
   backend_->run(direction, requests);
 }
 

@@ -193,7 +193,7 @@ std::unique_ptr<Tier> make_memkind_tier(const TierSpec& spec, const TierModel& m
   if (is_memkind_path(spec.model)) expect_folder(spec.model, "memkind");
   const auto bound = spec.prefault && !is_memkind_path(spec.model) ? memory_bound() : 0_B;
   if (bound != 0_B && spec.size > bound)
-    refuse(spec.size, "memkind:" + spec.model, "there is " + to_human(bound));
+    refuse(spec.size, "memkind:" + spec.model, "there is only " + to_human(bound));
   return std::make_unique<MemkindTier>(spec, model, mapped, std::move(system));
 }
 

@@ -80,11 +80,11 @@ const NumaNode& NumaNodes::check(unsigned node, const std::vector<NumaNode>& kno
   }
   const auto found = std::ranges::find(known, node, &NumaNode::id);
   if (found == known.end())
-    throw TierError{error_code(std::errc::not_enough_memory), subject + ", which has no memory"};
+    throw TierError{error_code(std::errc::not_enough_memory), subject + ": the node has no memory"};
   const auto cpuset = cpuset_nodes(system_->paths());
   if (cpuset && std::ranges::find(*cpuset, node) == cpuset->end())
     throw TierError{error_code(std::errc::operation_not_permitted),
-                    subject + ", which is outside this process's cpuset (Mems_allowed)"};
+                    subject + ": the node is outside this process's cpuset (Mems_allowed)"};
   return *found;
 }
 
@@ -163,7 +163,8 @@ std::string NumaNodes::lacking(std::size_t size, PageKind pages) const {
     const auto name = "node " + std::to_string(node.id);
     if (pages != PageKind::Hugetlb) {
       const auto free = available(node.id);
-      if (needed > free.count) return name + " has " + to_human(free) + " free of " + to_human(Bytes{needed});
+      if (needed > free.count)
+        return name + " has " + to_human(free) + " free, but " + to_human(Bytes{needed}) + " are needed";
       continue;
     }
     const auto page = std::max<std::size_t>(huge_page_pool().page.count, 1);
@@ -173,7 +174,7 @@ std::string NumaNodes::lacking(std::size_t size, PageKind pages) const {
     const auto free = to_number(read_line(file + "free_hugepages")).value_or(0);
     if (count > free)
       return (name + " has ")
-          .append(std::to_string(free) + " free huge pages of " + std::to_string(count))
+          .append(std::to_string(free) + " free huge pages, but " + std::to_string(count) + " are needed")
           .append(": reserve them in ")
           .append(file + "nr_hugepages");
   }
@@ -189,7 +190,7 @@ std::string NumaNodes::lacking_together(std::size_t size) const {
   }
   if (size <= free.count) return {};
   return (nodes_.size() == 1 ? "node " : "nodes ") + names + (nodes_.size() == 1 ? " has " : " have ") +
-         to_human(free) + " free of " + to_human(Bytes{size});
+         to_human(free) + " free, but " + to_human(Bytes{size}) + " are needed";
 }
 
 std::string NumaNodes::room() const {

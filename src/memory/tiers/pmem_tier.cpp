@@ -59,9 +59,13 @@ class PmemMapping {
     }
     is_pmem_ = is_pmem != 0;
     if (size_ < least)
-      fail(name, "it has " + to_human(Bytes{size_}) + " of " + to_human(Bytes{least}), ENOSPC);
+      fail(name, "it has " + to_human(Bytes{size_}) + ", but " + to_human(Bytes{least}) + " are needed",
+           ENOSPC);
     if (reinterpret_cast<std::uintptr_t>(data_) % huge_page_bytes != 0)
-      fail(name, "it lies at no multiple of 2 MiB; PMEM_MMAP_HINT says where", EINVAL);
+      fail(name,
+           "it is mapped at an address that is no multiple of 2 MiB; PMEM_MMAP_HINT, if set, chooses the "
+           "address",
+           EINVAL);
     ::madvise(data_, size_, MADV_DONTFORK);  // a child would write the parent's bytes
     ::madvise(data_, size_, MADV_DONTDUMP);
     prepared_ = std::vector<std::atomic<bool>>(size_ / huge_page_bytes + 1);
@@ -224,8 +228,7 @@ std::unique_ptr<Tier> make_pmem_tier(const TierSpec& spec, const TierModel& pers
                                      const TierModel& mapped) {
   if (!spec.new_file && is_device(spec.path)) return make_pmem_device_tier(spec, persistent);
   if (!spec.new_file && file_type(spec.path) == S_IFBLK)
-    fail(spec.path, "it is a block device; a directory on its file system, mounted with -o dax, would do",
-         EINVAL);
+    fail(spec.path, "it is a block device: name a directory on its file system, mounted with -o dax", EINVAL);
   return std::make_unique<PmemFileTier>(spec, persistent, mapped);
 }
 

@@ -46,7 +46,7 @@ class ListReader {
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (end == begin) return fail("expected a node", position_), std::nullopt;
     if (error != std::errc{} || value >= max_nodes)
-      return fail("no node that is possible", position_), std::nullopt;
+      return fail("not a possible node number", position_), std::nullopt;
     position_ += static_cast<std::size_t>(end - begin);
     return value;
   }

@@ -60,7 +60,7 @@ constexpr std::string_view allowed_pages = "pages=huge, pages=hugetlb, pages=sma
 /// Reports blanks and commas as mistakes of their own, in a field that never has them if it is right.
 void refuse_blanks_and_commas(const detail::SpecReader& reader, std::size_t start, std::string_view field) {
   if (const auto blank = field.find_first_of(" \t\n\r"); blank != std::string_view::npos)
-    reader.fail_at(start + blank, "a blank", "none around : and ;");
+    reader.fail_at(start + blank, "a blank", "no blank around : and ;");
   if (const auto comma = field.find(','); comma != std::string_view::npos)
     reader.fail_at(start + comma, "a comma", "a semicolon between tiers");
 }
@@ -171,7 +171,7 @@ bool is_size(const std::string& text) {
   if (!is_size("1" + unit))
     reader.fail_at(start + digits, "unknown unit \"" + unit + "\"" + detail::did_you_mean(unit, units),
                    allowed_sizes);
-  reader.fail_at(start, "no size that is possible", "less than 8 EiB");
+  reader.fail_at(start, "not a possible size", "less than 8 EiB");
 }
 
 Bytes parse_size(detail::SpecReader& reader) {

@@ -131,7 +131,8 @@ FaultThreads::FaultThreads(std::shared_ptr<Userfaultfd> memory, WindowFaults& fa
       threads_.push_back(detail::own_thread([server = server_] { server->serve(); }));
   } catch (const std::system_error& error) {
     stop();
-    throw TierError{error.code(), std::string{"threads that serve windows"} + if_mappings_are_used_up()};
+    throw TierError{error.code(),
+                    std::string{"starting the threads that serve windows"} + if_mappings_are_used_up()};
   } catch (...) {
     stop();
     throw;

@@ -91,7 +91,7 @@ PagedWindows::PagedWindows(WindowAreas& areas) : areas_{areas} {
     worker_ = std::make_unique<FileWorker>(*this);
   } catch (const std::system_error& error) {
     throw TierError{error.code(),
-                    std::string{"a thread for the file of windows"} + if_mappings_are_used_up()};
+                    std::string{"starting a thread for the file of windows"} + if_mappings_are_used_up()};
   }
 }
 

@@ -75,7 +75,7 @@ detail::Descriptor Userfaultfd::open() {
     if (auto opened = detail::open_descriptor(by_device)) return opened;
   }
   throw TierError{{error, std::generic_category()},
-                  "userfaultfd, which windows need" + detail::if_descriptors_are_used_up(error)};
+                  "opening userfaultfd, which windows need" + detail::if_descriptors_are_used_up(error)};
 }
 
 /// Tries feature sets from richest to minimal. UFFDIO_API works once per descriptor, so each try opens a new one.
@@ -94,22 +94,23 @@ Userfaultfd::Session Userfaultfd::open_session() {
 std::string Userfaultfd::why_not() {
   try {
     const bool is_usable = open_session().features != 0;
-    return is_usable ? "" : "the kernel's userfaultfd knows no write protection (from Linux 5.7 on)";
+    return is_usable ? "" : "the kernel's userfaultfd has no write protection (Linux has it from 5.7 on)";
   } catch (const TierError& error) {
     return error.what();
   }
 }
 
 Userfaultfd::Userfaultfd() : session_{open_session()} {
-  if (session_.features == 0) throw TierError{last_system_error(), "userfaultfd with write protection"};
+  if (session_.features == 0)
+    throw TierError{last_system_error(), "opening userfaultfd with write protection"};
   if (!can_move()) return;
   pagemap_ = detail::open_file("/proc/self/pagemap", O_RDONLY);
   if (pagemap_) return;
   const auto error = last_system_error();
   session_.features &= ~UFFD_FEATURE_MOVE;  // without /proc, pages are copied
   if (error != std::errc::too_many_files_open && error != std::errc::too_many_files_open_in_system) return;
-  throw TierError{
-      error, "/proc/self/pagemap, which windows need" + detail::if_descriptors_are_used_up(error.value())};
+  throw TierError{error, "opening /proc/self/pagemap, which windows need" +
+                             detail::if_descriptors_are_used_up(error.value())};
 }
 
 bool Userfaultfd::can_move() const noexcept { return (session_.features & UFFD_FEATURE_MOVE) != 0; }
@@ -127,11 +128,9 @@ void Userfaultfd::tell_of_refusal() noexcept {
   const int error = errno;
   std::array<char, 100> words{};
   detail::say(
-      "the system refuses what it allowed when the runtime was made, ioctl of userfaultfd: %s. Accesses to "
-      "what "
-      "is absent from windows wait for ever, and nothing moves into windows; a sandbox has to allow ioctl, "
-      "or be "
-      "entered before the runtime is made",
+      "the system now refuses ioctl on userfaultfd, which it allowed when the runtime was made: %s. Accesses "
+      "to what is absent from windows wait for ever, and nothing moves into windows. Let the sandbox allow "
+      "ioctl, or enter it before the runtime is made",
       ::strerror_r(error, words.data(), words.size()));
   errno = error;
 }

@@ -83,9 +83,9 @@ void WindowAreas::prepare(std::byte* begin, std::size_t size) const {
 void WindowAreas::open(std::byte* begin, std::size_t size) {
   const MutexLock lock{mutex_};
   if (area_of(begin)->open(begin, size)) return;
-  throw OutOfTierMemory{
-      std::string{"the system makes the addresses of a window not accessible"} + if_mappings_are_used_up(),
-      last_system_error()};
+  throw OutOfTierMemory{std::string{"the system refuses to make the addresses of a window accessible"} +
+                            if_mappings_are_used_up(),
+                        last_system_error()};
 }
 
 void WindowAreas::close(std::byte* page) {
@@ -132,7 +132,7 @@ void WindowAreas::forbid_all() noexcept {
   for (const auto& area : areas_)
     TIER_VERIFY(
         ::mprotect(area->begin(), area->size(), PROT_NONE) == 0 || ::munmap(area->begin(), area->size()) == 0,
-        "windows can be closed to the child of a fork");
+        "the system refuses to close windows to the child of a fork");
 }
 
 Bytes WindowAreas::metadata() {

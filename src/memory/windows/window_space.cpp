@@ -34,7 +34,8 @@ WindowSpace::WindowSpace(std::string directory, Bytes most)
     : areas_{std::move(directory), most, nullptr}, paged_{std::make_unique<PagedWindows>(areas_)} {}
 
 AddressWindow WindowSpace::reserve(std::size_t size, std::size_t alignment) {
-  TIER_ASSERT(size % unit == 0 && size > 0, "windows are whole units");
+  TIER_ASSERT(size % unit == 0 && size > 0,
+              "the size of a window must be a multiple of its unit, and above zero");
   do {
     if (const auto window = areas_.take(size, alignment)) return *window;
   } while (settle());

@@ -78,8 +78,8 @@ WindowTags::WindowTags(std::byte* begin, std::size_t size)
     throw_no_address_space(size);
   if (list(begin, size, tags_in(memory_))) return;
   throw OutOfTierMemory{
-      "windows have no more than 64 ranges of addresses in a process, one for each runtime and more "
-      "where it outgrows the first",
+      "a process can have at most 64 ranges of addresses for windows; each runtime takes one, and more if "
+      "its windows outgrow the first",
       std::make_error_code(std::errc::not_enough_memory)};
 }
 

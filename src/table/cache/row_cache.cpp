@@ -171,7 +171,7 @@ std::size_t RowCache::prefetch(RowSession& session, BatchNumber batch, std::span
 void RowCache::flush(RowSession& session) {
   if (is_in_fork_child())
     throw TierError{std::make_error_code(std::errc::operation_not_permitted),
-                    "a flush of table '" + name_ + "' in the child of a fork"};
+                    "a flush of table '" + name_ + "' is not possible in the child of a fork"};
   session.start(Purpose::Flush, 0, 0);
   session.reserve(memory_.limits(), memory_.limits().moves);
   open(session);
@@ -268,12 +268,12 @@ TierError RowCache::row_error(const RowFailure& failure, std::string_view what) 
 
 OutOfTierMemory RowCache::no_room_error() const {
   const auto error = directory_.last_write_error();
-  return OutOfTierMemory{"table '" + name_ + "' has no slot left in tier " +
-                             std::string{memory_.tier().name()} + ": of " + std::to_string(shape().slots) +
-                             " slots and " + std::to_string(shape().staging) + " for staging, " +
-                             std::to_string(directory_.slots().count_stuck()) + " hold rows that tier " +
-                             std::string{slow().name()} + " does not take back (" + error.message() + ")",
-                         error};
+  return OutOfTierMemory{
+      "table '" + name_ + "' has no slot left in tier " + std::string{memory_.tier().name()} + ": " +
+          std::to_string(directory_.slots().count_stuck()) + " of its " + std::to_string(shape().slots) +
+          " slots and " + std::to_string(shape().staging) + " slots for staging hold rows that tier " +
+          std::string{slow().name()} + " does not take back (" + error.message() + ")",
+      error};
 }
 
 TableStatistics RowCache::statistics() const {

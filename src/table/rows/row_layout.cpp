@@ -55,11 +55,11 @@ void check_options(const TableOptions& options) {
       fail(std::to_string(columns) + " columns; at most " + std::to_string(most_columns) + " are possible");
   if (options.storage > RowStorage::BFloat16)
     fail("storage " + std::to_string(static_cast<unsigned>(options.storage)) +
-         " is none; there are Float, Half and BFloat16");
+         " is unknown; allowed: Float, Half, BFloat16");
   if (options.stochastic_seed && options.storage == RowStorage::Float)
-    fail("a seed of stochastic rounding, but float values are not rounded; allowed with Half and BFloat16");
+    fail("stochastic_seed is given, but storage Float is not rounded; it is allowed with Half and BFloat16");
   if (options.budget.has_value() + options.slots.has_value() + (options.share != 0) > 1)
-    fail("of budget, slots and share at most one may be given");
+    fail("only one of budget, slots and share may be given");
   if (options.slots && *options.slots == 0) fail("a cache of 0 slots; at least 1 is needed");
   if (!(options.share >= 0 && options.share <= 1)) fail("its share of the fastest tier must be from 0 to 1");
 }

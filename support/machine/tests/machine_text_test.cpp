@@ -119,7 +119,7 @@ TEST_CASE(
   std::string why;
   SUBCASE("one of four") {
     for (auto& node : machine.nodes) node.allowed = node.id == 2;
-    why = "of 4 nodes this process is allowed 1";
+    why = "this process may use 1 of 4 nodes";
   }
   SUBCASE("one") {
     machine.nodes.resize(1);

@@ -122,7 +122,8 @@ WindowReport windows_over(const std::vector<TierReport>& tiers, const Machine& m
   const auto sorted = by_speed(tiers);
   if (sorted.empty() || !sorted.front()->model.addressable) return {.why = "the CPU can reach no tier"};
   auto why = why_not_full(machine, *sorted.front());
-  if (asked == WindowMode::Full && !why.empty()) return {.why = "TIER_WINDOWS asks for full ones: " + why};
+  if (asked == WindowMode::Full && !why.empty())
+    return {.why = "TIER_WINDOWS asks for full windows, which are not possible: " + why};
   if (asked == WindowMode::Restricted) why = "TIER_WINDOWS asks for it";
   if (why.empty()) return {.mode = WindowMode::Full};
   WindowReport report{.mode = WindowMode::Restricted, .why = why};
@@ -156,7 +157,7 @@ std::vector<std::string> tier_warnings(const std::vector<TierSpec>& specs) {
     if (lies_in_memory(directory)) {
       warnings.push_back(to_string(spec) + ": " + directory +
                          " lies in memory (tmpfs): the tier takes the memory that it "
-                         "is to spare; name a directory on a disk");
+                         "should spare; name a directory on a disk");
       continue;
     }
     std::error_code error;

@@ -22,8 +22,8 @@ void add_info(CLI::App& app) {
   info->add_option("--tiers", arguments->tiers,
                    "a spec such as dram:1GiB;file:/var/tmp:8GiB; default: TIER_TIERS, or what is found");
   info->add_option("--measured", arguments->measured,
-                   "a file that tier probe has written of tiers such as numa:1, whose rates count where "
-                   "firmware tells none; default: TIER_MEASURED")
+                   "a file written by tier probe for tiers such as numa:1; its rates count where firmware "
+                   "tells none; default: TIER_MEASURED")
       ->type_name("FILE");
   info->add_flag("--json", arguments->json, "as JSON");
   info->footer("Examples:\n  tier info\n  tier info --tiers \"dram:1GiB;file:/var/tmp:8GiB\" --json");

@@ -53,7 +53,7 @@ std::string text_of_moves(const std::vector<TierReport>& all) {
   if (tiers.size() < 2) return {};
   std::ranges::sort(tiers, {}, &TierReport::place);
   const auto width = std::ranges::max(tiers, {}, [](const auto* t) { return t->text.size(); })->text.size();
-  std::string text = "\nmoves of 1 MiB in us, from row to column, by the models; policies fetch to 1\n";
+  std::string text = "\nmoves of 1 MiB in us, from row to column, by the models; policies fetch to tier 1\n";
   text += std::string(width + 4, ' ');
   for (const auto* tier : tiers) text += cell(std::to_string(tier->place));
   text += "  demotes to\n";

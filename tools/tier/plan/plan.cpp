@@ -243,13 +243,13 @@ class Planner {
   }
   void print() const {
     if (!chosen_.why.empty())
-      fmt::print("for {};{}, {}: --tiers names others\n", devices_[0], devices_[1], chosen_.why);
+      fmt::print("for {};{}, {}: name others by --tiers\n", devices_[0], devices_[1], chosen_.why);
     const auto what =
         in_seconds()
-            ? fmt::format(": seconds of an iteration, of which none pass with all in {}", devices_[0])
-        : sizes_.empty()
-            ? fmt::format(" within {:.3g} % of the time with all in {}", 100 * arguments_.budget, devices_[0])
-            : fmt::format(": slow-down against all in {}", devices_[0]);
+            ? fmt::format(": seconds of an iteration; with all in {} an iteration takes no time", devices_[0])
+        : sizes_.empty() ? fmt::format(" needed for at most {:.3g} % more time than with all in {}",
+                                       100 * arguments_.budget, devices_[0])
+                         : fmt::format(": slow-down against all in {}", devices_[0]);
     fmt::print("{}: {} alive at the peak; on machine {}, {}{}\n\n", arguments_.in.path, shown_size(peak_),
                machine_.name, devices_[0], what);
     if (sizes_.empty()) print_needed();

@@ -53,9 +53,8 @@ void warn_of_missing_rows(const trace::Trace& trace) {
       trace.events(), [](const trace::Event e) { return e.kind == trace::EventKind::RowAccess; });
   if (gathers && trace::tables_of(trace).empty())
     std::fputs(
-        "tier: the trace has gathers of tables, but not of which rows: what these would wait for is left "
-        "out. "
-        "TIER_TRACE_ROWS=1 has them recorded\n",
+        "tier: the trace has gathers of tables, but does not say of which rows: their waiting is left out. "
+        "Record with TIER_TRACE_ROWS=1 to have it\n",
         stderr);
 }
 

@@ -122,7 +122,7 @@ replay::Machine composed(const std::vector<std::string>& devices,
 std::optional<replay::Device> recorded_device(const report::TierOfTrace& tier) {
   if (!tier.no_model.empty())
     throw ConfigError{
-        "the recording's model of tier " + tier.name + " cannot be one", tier.no_model, 0,
+        "the recording has no valid model of tier " + tier.name, tier.no_model, 0,
         "READ,WRITE,LATENCY,PARALLELISM: bytes a second above 0, 0 to 10^15 ns, and at least 1 request "
         "at once; or other devices, by --tiers"};
   if (!tier.model) return {};
@@ -196,7 +196,8 @@ ChosenDevices two_devices(const trace::Trace& trace, const std::string& machine)
   if (named && named->devices.size() >= 2)
     return {{named->devices[0].name, named->devices[1].name}, "which machine " + named->name + " has"};
   if (named)
-    throw ConfigError{"machine " + named->name + " has fewer devices than the two of a plan", machine, 0};
+    throw ConfigError{"machine " + named->name + " has fewer than the two devices that a plan needs", machine,
+                      0};
   return {{"dram", "optane"}, "since the trace names no two that are known"};
 }
 

@@ -66,7 +66,7 @@ def check_demotions(directory):
 def check_moves(directory):
     """Where there are several tiers, a table of them as a runtime has them, and of what moves between all of them take."""
     dram, cxl, file, none = "dram:8MiB", "emulated:cxl:8MiB", f"file:{directory}:8MiB", "file:/no/such/directory:8MiB"
-    title = "\nmoves of 1 MiB in us, from row to column, by the models; policies fetch to 1\n"
+    title = "\nmoves of 1 MiB in us, from row to column, by the models; policies fetch to tier 1\n"
 
     def table(*tiers):
         text = run("--tiers", ";".join(tiers)).stdout
@@ -162,7 +162,7 @@ def check_measured(folder):
         if len(ids) == 1:
             (tier,) = info("--tiers", "dram:1MiB", TIER_MEASURED=str(file))["tiers"]
             assert tier["read_bytes_per_second"] == device["read"], tier
-    tool.check_refused(f"tier: {file}: none of its devices is a node of this machine, as numa:{ids[0]} is\n",
+    tool.check_refused(f"tier: {file}: none of its devices is a node of this machine, such as numa:{ids[0]}\n",
                        "info", "--measured", written("numa:1023"))
     tool.check_refused("none", "info", "--measured", folder / "none")
 
@@ -207,7 +207,7 @@ def check_warnings(directory):
     assert f"warnings\n  {warning.split(' (')[0]}" in run("--tiers", both).stdout, warning
     if any(line.split()[1:3] == ["/dev/shm", "tmpfs"] for line in Path("/proc/mounts").read_text().splitlines()):
         (warning,) = info("--tiers", "dram:8MiB;mapped:/dev/shm:8MiB")["warnings"]
-        assert warning == ("mapped:/dev/shm:8MiB: /dev/shm lies in memory (tmpfs): the tier takes the memory that it is to "
+        assert warning == ("mapped:/dev/shm:8MiB: /dev/shm lies in memory (tmpfs): the tier takes the memory that it should "
                            "spare; name a directory on a disk"), warning
 
 

@@ -71,12 +71,12 @@ def check_replay(folder):
              "--policy, --async, --tables": ["--policy", "lru", "--policy", "hint_aware", "--async", "--tables", "1MiB"]}  # fmt: skip
     for unused, options in given.items():
         ended = run(*replay, "--mode", "2LM_M", *options)
-        note = "tier: mode 2LM_M is a cache in hardware, where no policy decides, and nobody copies: without "
+        note = "tier: mode 2LM_M is a cache in hardware, where no policy decides and nobody copies: it ignores "
         assert ended.returncode == 0 and ended.stderr == f"{note}{unused}\n", ended
         assert json.loads(out.read_text())["runs"] == [runs["2LM_M"]]
     three = ["replay", trace, "--mode", "2LM_M", "--tiers"]
     check_refused("takes two tiers, the cache and what is behind it, not 1", *three, "dram:8MiB")
-    check_refused("it needs 64KiB at least", *three, "dram:8KiB;optane:1GiB")
+    check_refused("it must have at least 64KiB", *three, "dram:8KiB;optane:1GiB")
     check_refused("no room in optane for t1", *three, "dram:8MiB;optane:1MiB")
     check_refused("2LM", *replay, "--mode", "2LM")
 

@@ -51,7 +51,7 @@ def check_replay(folder):
     check_refused("policy hint_aware:mode=L has a mode of its own; leave it or --mode LM out",
                   "replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "hint_aware:mode=L")  # fmt: skip
     ended = run("replay", step, "--tiers", TIERS, "--mode", "LM", "--policy", "lru", "--json", out)
-    assert ended.returncode == 0 and ended.stderr == "tier: mode LM is hint_aware's: without it, since no --policy is that\n", ended
+    assert ended.returncode == 0 and ended.stderr == "tier: --mode LM has no effect: modes are of hint_aware, and no --policy is hint_aware\n", ended
     assert json.loads(out.read_text())["runs"] == [lru]
     sync, background = only("--tiers", TIERS), only("--tiers", TIERS, "--async")
     assert background["moving_s"] > 0 and background["seconds"] != sync["seconds"], (sync, background)
@@ -216,33 +216,33 @@ def check_machine_files(folder):
     refused("unknown member colour", lambda m: m.update(colour="red"))
     refused("machine.devices[1] has an unknown member speed", lambda m: m["devices"][1].update(speed=1))
     refused("machine.devices[0] lacks latency_ns", lambda m: m["devices"][0].pop("latency_ns"))
-    refused("machine.devices[0] read is no number", lambda m: m["devices"][0].update(read="fast"))
+    refused("machine.devices[0] read is not a number", lambda m: m["devices"][0].update(read="fast"))
     refused("every rate must be above zero", lambda m: m["devices"][0].update(copy_write=-1))
     refused("the latency is negative or too long; allowed: 0 to 10^15 ns", lambda m: m["devices"][0].update(latency_ns=-1))
     refused("the latency is negative or too long; allowed: 0 to 10^15 ns", lambda m: m["devices"][0].update(latency_ns=1e300))
-    refused("what a row takes is negative", lambda m: m["devices"][0].update(row_read_ns=-1))
+    refused("the time that a row takes is negative", lambda m: m["devices"][0].update(row_read_ns=-1))
     refused("the name of a device of machine mine has control characters", lambda m: m["devices"][1].update(name="far\nset print 'x'"))
-    refused("row_write_ns is no number", lambda m: m["devices"][0].update(row_write_ns="none"))
-    refused("what a row of a cache takes is negative", lambda m: m.update(row_announce_ns=-1))
+    refused("row_write_ns is not a number", lambda m: m["devices"][0].update(row_write_ns="none"))
+    refused("the time that a row of a cache takes is negative", lambda m: m.update(row_announce_ns=-1))
     refused("there are two of that name", lambda m: m["devices"][1].update(name="near"))
     refused("has no devices", lambda m: m.update(devices=[]))
-    refused("devices is no list", lambda m: m.update(devices={}))
-    refused("cores is no count", lambda m: m.update(cores=1.5))
+    refused("devices is not a list", lambda m: m.update(devices={}))
+    refused("cores is not a whole number from 0 to 4294967295", lambda m: m.update(cores=1.5))
     refused("has no cores", lambda m: m.update(cores=0))
     refused("the share lost to a mover", lambda m: m.update(lost_to_mover=1))
-    refused("what a copy takes to begin is negative", lambda m: m.update(copy_start_ns=-1))
-    refused("efficiency is above 0", lambda m: m["ops"][0].update(efficiency=2))
-    refused("a slow-down is at least 1", lambda m: m["slow_downs"][0].update(inputs=0.5))
+    refused("the time that a copy takes to begin is negative", lambda m: m.update(copy_start_ns=-1))
+    refused("efficiency must be above 0", lambda m: m["ops"][0].update(efficiency=2))
+    refused("a slow-down must be at least 1", lambda m: m["slow_downs"][0].update(inputs=0.5))
     refused("has no device moon", lambda m: m["slow_downs"][0].update(device="moon"))
     refused("addressable is neither true nor false", lambda m: m["devices"][0].update(addressable=1))
-    refused("name is no text", lambda m: m.update(name=1))
+    refused("name is not a text", lambda m: m.update(name=1))
     # Copies so slow that no clock can tell their time.
     for options in ([], ["--async"]):
         file.write_text(json.dumps({**MACHINE, "devices": [{**d, "copy_write": 1e-4, "mover_write": 1e-4} for d in MACHINE["devices"]]}))
-        check_refused("takes longer than a replay can tell, which is 146 years",
+        check_refused("takes longer than 146 years, the longest time of a replay",
                       "replay", step, "--tiers", "near:64MiB;far:4GiB", "--machine", file, *options)  # fmt: skip
     file.write_text("{")
-    check_refused("is no JSON", "replay", step, "--tiers", "near:64MiB", "--machine", file)
+    check_refused("is not JSON", "replay", step, "--tiers", "near:64MiB", "--machine", file)
     check_refused("No such file", "replay", step, "--tiers", "near:64MiB", "--machine", folder / "none.json")
 
 

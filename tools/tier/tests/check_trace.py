@@ -52,11 +52,11 @@ def check_check(folder):
     assert ended.stderr == "", ended
 
     trace.write_text(EXAMPLE.replace("X 3", "X 4"))
-    check_refused(f'{trace}:12: tensor 4 is not declared: no line T before has it, in "X 4"', "check", trace)
+    check_refused(f'{trace}:12: tensor 4 is not declared: no line T before this line declares it, in "X 4"', "check", trace)
     trace.write_text(EXAMPLE.replace("sgd", "SGD"))
     line = EXAMPLE.count("\n")
     check_refused(
-        f'{trace}:{line}: the CRC-32 of the bytes before E is another: they were changed, in "{EXAMPLE.splitlines()[-1]}"',
+        f'{trace}:{line}: the CRC-32 of the bytes before E is wrong: the bytes were changed, in "{EXAMPLE.splitlines()[-1]}"',
         "check", trace,
     )  # fmt: skip
     trace.write_bytes(gzip.compress(EXAMPLE.encode())[:-20])

@@ -39,7 +39,7 @@ def check_without_kernels(folder):
     trace.write_text(f"{head}{tensors}{places}h 9 will_read 1,2 9\nI\n")
     planned = run("plan", trace, "--tiers", "dram;optane", "--points", 4)
     assert planned.returncode == 0 and "the recording has no kernels" in planned.stderr, planned
-    assert "seconds of an iteration, of which none pass with all in dram" in planned.stdout and " 0 s" in planned.stdout, planned
+    assert "seconds of an iteration; with all in dram an iteration takes no time" in planned.stdout and " 0 s" in planned.stdout, planned
     rows = list(csv.DictReader(run("plan", trace, "--tiers", "dram;optane", "--points", 4, "--csv", "-").stdout.splitlines()))
     assert rows and all(row["slow_down"] == "" and float(row["seconds"]) == 0 for row in rows), rows
 
@@ -69,8 +69,8 @@ def check_default_devices(folder, step):
     def told(*options, trace=step):
         return works("plan", trace, "--points", 2, *options).splitlines()[:2]
 
-    why = "since the trace names no two that are known: --tiers names others"
-    assert told()[0] == f"for dram;optane, {why}" and "on machine cachedarrays, dram within 10 %" in told()[1], told()
+    why = "since the trace names no two that are known: name others by --tiers"
+    assert told()[0] == f"for dram;optane, {why}" and "on machine cachedarrays, dram needed for at most 10 % more time" in told()[1], told()
     assert "on machine" in told("--tiers", "dram;optane")[0]
     assert told("--machine", "xeon_max")[0].startswith("for hbm;ddr5, which machine xeon_max has"), told("--machine", "xeon_max")
     lines = step.read_text().splitlines()
@@ -84,16 +84,17 @@ def check_default_devices(folder, step):
         "fast": f"dram;optane, {why.split(':')[0]}",
     }.items():
         recorded.write_text("\n".join([lines[0], f"c tiers={tiers}", *lines[1:]]) + "\n")
-        assert told(trace=recorded)[0] == f"for {expected}: --tiers names others", (tiers, told(trace=recorded))
+        assert told(trace=recorded)[0] == f"for {expected}: name others by --tiers", (tiers, told(trace=recorded))
     # A model that no tier can have; one whose tier is known needs none.
     for model in ("0,1e9,80000,64", "1e9,1e9,9223372036854775807,16", "1e9,1e9,-1,16", "1e9,1e9,80", "fast"):
         for tiers in ("dram:1GiB;file:/var/tmp:8GiB\nc model.file", "numa:0:1GiB;numa:1:4GiB\nc model.numa:0"):
             recorded.write_text("\n".join([lines[0], f"c tiers={tiers}={model}", *lines[1:]]) + "\n")
-            check_refused(f'cannot be one at position 0 of "{model}"; allowed: READ,WRITE,LATENCY,PARALLELISM: bytes a second above 0, '
+            check_refused(f'the recording has no valid model of tier {tiers.rpartition("model.")[2]} at position 0 of "{model}"; '
+                          "allowed: READ,WRITE,LATENCY,PARALLELISM: bytes a second above 0, "
                           "0 to 10^15 ns, and at least 1 request at once; or other devices, by --tiers", "plan", recorded)  # fmt: skip
             assert "on machine" in works("plan", recorded, "--points", 2, "--tiers", "dram;optane")
     recorded.write_text("\n".join([lines[0], "c tiers=dram:1GiB;emulated:cxl:4GiB\nc model.dram=nothing", *lines[1:]]) + "\n")
-    assert told(trace=recorded)[0] == "for dram;cxl, which the recording has: --tiers names others"
+    assert told(trace=recorded)[0] == "for dram;cxl, which the recording has: name others by --tiers"
     probed = folder / "probed.json"
     devices = [{**device, "name": name} for device, name in zip(MACHINE["devices"], ("dram", "emulated:cxl"))]
     probed.write_text(json.dumps({**MACHINE, "devices": devices, "slow_downs": []}))
@@ -147,10 +148,10 @@ def check_plan(folder):
     unprobed = "without --machine FILE, which `tier probe` writes of this machine, only devices that libtier knows have rates"
     check_refused(unprobed, "plan", step, "--tiers", "dram;optane", "--price", "file=0.1")
     check_refused("others are those of a machine that `tier probe` has measured: --machine FILE", "plan", step, "--tiers", "dram;file")
-    check_refused("is several", "replay", step, "--tiers", "dram:1GiB;dram:1GiB")
+    check_refused("device dram is given for two tiers", "replay", step, "--tiers", "dram:1GiB;dram:1GiB")
     huge = folder / "huge.trace"
     huge.write_text(f"H tmtrace=1\nT 1 {2**63 - 1} p w\nK op f 0 R 1 W - U -\n")
-    check_refused("alive at once is not replayed", "plan", huge, "--tiers", "dram;optane")
+    check_refused("alive at once is too large to replay", "plan", huge, "--tiers", "dram;optane")
     check_whole(table, "plan", step, "--tiers", "dram;optane", "--points", 2, "--csv")
     works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", table)
     assert works("plan", step, "--tiers", "dram;optane", "--points", 2, "--csv", "-") == table.read_text()
