@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes one C++ source of the examples in the comments of public headers: make_source.py OUTPUT
 
