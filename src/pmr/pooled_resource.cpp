@@ -6,7 +6,7 @@
 #include "pmr/group_pool.hpp"
 #include "pmr/pool.hpp"
 
-namespace tier::detail {
+namespace tier {
 
 PooledResource::PooledResource(PoolPtr pool) noexcept : pool_{std::move(pool)} {}
 
@@ -30,4 +30,4 @@ void PooledResource::do_deallocate(void* p, std::size_t size, std::size_t alignm
   pool_->deallocate(p, size, alignment);
 }
 
-}  // namespace tier::detail
+}  // namespace tier

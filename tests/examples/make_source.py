@@ -19,6 +19,7 @@ BY_OTHERS = {
     "CopyTask": "CopyEngine",
     "FunctionRef": "Arena",
     "PolicyContext": "Policy",
+    "PooledResource": "PoolResource",
     "RowFacts": "RowPolicy",
     "SlotFilter": "RowPolicy",
 }  # is shown in the example of

@@ -15,6 +15,7 @@ class LoggingResource;
 class MigratingResource;
 class PlacedResource;
 class PoolResource;
+class PooledResource;
 class StatisticsResource;
 struct ArenaOptions;
 struct ResourceStatistics;

@@ -22,7 +22,7 @@ namespace tier {
 /// stderr, in every build. Over windows, contents are undefined after `madvise(MADV_DONTNEED)`, not zeros.
 /// \threadsafety  Internally synchronised, except construction and destruction. Upstream is called by one thread at a
 ///                time.
-class TIER_EXPORT GroupResource final : public detail::PooledResource {
+class TIER_EXPORT GroupResource final : public PooledResource {
  public:
   /// \pre  `upstream` outlives this resource: a `MigratingResource`, as a rule.
   explicit GroupResource(std::pmr::memory_resource& upstream);

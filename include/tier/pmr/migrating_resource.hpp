@@ -33,7 +33,7 @@ namespace tier {
 /// A resource that ends before its allocations says so on stderr, in every build. Allocating throws `OutOfTierMemory`, or
 /// `TierError` in the child of a fork and if the system refuses what windows need.
 /// \threadsafety  Internally synchronised, except construction and destruction.
-class TIER_EXPORT MigratingResource final : public detail::PooledResource {
+class TIER_EXPORT MigratingResource final : public PooledResource {
  public:
   /// \param name  of its objects, for messages and statistics
   explicit MigratingResource(const RuntimeRef& runtime, std::string_view name = "MigratingResource");

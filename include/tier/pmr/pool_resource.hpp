@@ -27,7 +27,7 @@ namespace tier {
 /// its allocations says so on stderr, in every build.
 /// \threadsafety  Internally synchronised, except construction and destruction. Upstream is called by one thread at a
 ///                time. In the child of a fork it works on, if upstream does.
-class TIER_EXPORT PoolResource : public detail::PooledResource {
+class TIER_EXPORT PoolResource : public PooledResource {
  public:
   PoolResource() : PoolResource{std::pmr::pool_options{}} {}
   explicit PoolResource(std::pmr::memory_resource* upstream) : PoolResource{{}, upstream} {}

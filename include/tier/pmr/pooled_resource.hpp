@@ -8,9 +8,11 @@
 #include <memory>
 #include <memory_resource>
 
-namespace tier::detail {
+namespace tier {
 
+namespace detail {
 class Pool;
+}
 
 /// The base of resources that cut small allocations from slabs and take large ones from upstream: `PoolResource`,
 /// `GroupResource`, `MigratingResource`.
@@ -28,13 +30,13 @@ class TIER_EXPORT PooledResource : public std::pmr::memory_resource, public Allo
   [[nodiscard]] std::shared_ptr<void> cover() const override;
 
  protected:
-  using PoolPtr = std::unique_ptr<Pool, void (*)(Pool*)>;
+  using PoolPtr = std::unique_ptr<detail::Pool, void (*)(detail::Pool*)>;
 
   explicit PooledResource(PoolPtr pool) noexcept;
   /// Frees all memory, as `release`.
   ~PooledResource() override;
 
-  [[nodiscard]] const Pool& pool() const noexcept { return *pool_; }
+  [[nodiscard]] const detail::Pool& pool() const noexcept { return *pool_; }
 
   /// \throws  what upstream throws, or `std::bad_alloc`; nothing has changed
   void* do_allocate(std::size_t size, std::size_t alignment) override;
@@ -45,4 +47,4 @@ class TIER_EXPORT PooledResource : public std::pmr::memory_resource, public Allo
   PoolPtr pool_;
 };
 
-}  // namespace tier::detail
+}  // namespace tier
