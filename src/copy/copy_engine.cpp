@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "copy/chunk.hpp"
+#include "copy/kernel_choice.hpp"
 #include "copy/simulated_mover.hpp"
 #include "copy/task_lifecycle.hpp"
 #include "copy/task_state.hpp"
@@ -70,6 +71,7 @@ struct CopyEngine::Impl {
   void wake_movers(bool all = false) noexcept TIER_REQUIRES(tasks_.mutex());
   TaskState* next_task(detail::YieldingMover& mover, Priority& lowest) noexcept TIER_REQUIRES(tasks_.mutex());
   void move_in_background() noexcept;
+  void measure() noexcept TIER_REQUIRES(tasks_.mutex());
 
   detail::TaskLifecycle tasks_;
   CondVar work_;  // for movers: a task is queued, or the engine closes
@@ -95,6 +97,7 @@ CopyEngine::Impl::Impl(Options options)
     : Impl{options.threads, detail::checked_threads(options.movers, "background threads"),
            options.yields.value_or(detail::usable_cpus() <= detail::few_cpus), options.clock} {
   if (simulated_) return;
+  detail::KernelChoice::of_process().begin();
   movers_.reserve(options.movers);
   for (unsigned i = 0; i < options.movers; ++i)
     movers_.push_back(detail::own_thread([this] { move_in_background(); }));
@@ -237,6 +240,10 @@ TaskState* CopyEngine::Impl::next_task(detail::YieldingMover& mover, Priority& l
     TaskState* next = tasks_.front();
     if (paused_ != 0 || next == nullptr) {
       mover.forget_question();
+      if (paused_ == 0 && detail::KernelChoice::of_process().is_open()) {
+        measure();
+        continue;  // the lock was released: look again
+      }
       work_.wait(tasks_.mutex());
       continue;
     }
@@ -252,6 +259,15 @@ TaskState* CopyEngine::Impl::next_task(detail::YieldingMover& mover, Priority& l
     cores_.end_wait();
   }
   return nullptr;
+}
+
+/// Spends a little idle time on the choice of the kernel.
+void CopyEngine::Impl::measure() noexcept {
+  ++busy_movers_;
+  tasks_.mutex().unlock();
+  detail::KernelChoice::of_process().measure_step();
+  tasks_.mutex().lock();
+  if (--busy_movers_ == 0 && paused_ != 0) tasks_.tell_change();
 }
 
 void CopyEngine::Impl::move_in_background() noexcept {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -26,10 +27,11 @@ namespace {
 // 12.4 / 11.5; AVX2 10.0 / 11.1 / 11.4 / 11.6 / 11.2; AVX-512 to the first 11.3, past the second 5.6, below memcpy's 6.6.
 // We think that prefetches past the second level wait in the few fill buffers of the first, which non-temporal stores need.
 constexpr std::size_t ahead = 2048;
-enum class Prefetch { PastSecondLevel, ToSecondLevel };
+enum class Prefetch { None, PastSecondLevel, ToSecondLevel };
 
 template <Prefetch where>
-void prefetch_unit(const std::byte* src) noexcept {
+void prefetch_unit([[maybe_unused]] const std::byte* src) noexcept {
+  if constexpr (where == Prefetch::None) return;
   for (std::size_t line = 0; line < StreamKernel::unit; line += 64)
     if constexpr (where == Prefetch::ToSecondLevel)
       _mm_prefetch(src + ahead + line, _MM_HINT_T1);
@@ -87,24 +89,81 @@ void stream_sse2(std::byte* dst, const std::byte* src, std::size_t n) noexcept {
   }
 }
 
-template <Prefetch where>
-constexpr std::array kernels_with{StreamKernel{"avx512", stream_avx512<where>},
-                                  StreamKernel{"avx2", stream_avx2<where>},
-                                  StreamKernel{"sse2", stream_sse2<where>}};
-
-// A guess: all Intel CPUs behave as the measured Xeon, and all others as Zen 4.
-const auto& kernels() noexcept {
-  return __builtin_cpu_is("intel") ? kernels_with<Prefetch::ToSecondLevel>
-                                   : kernels_with<Prefetch::PastSecondLevel>;
+// The CPU's own loop. Where it is fast it writes whole lines without reading them.
+void stream_movsb(std::byte* dst, const std::byte* src, std::size_t n) noexcept {
+  asm volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(n) : : "memory");
 }
 
-std::size_t first_supported() noexcept {
-  if (__builtin_cpu_supports("avx512f")) return 0;
-  return __builtin_cpu_supports("avx2") ? 1 : 2;
+struct Features {
+  bool avx512 = __builtin_cpu_supports("avx512f") != 0;
+  bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  bool fast_movsb = false;
+  bool flushes_fast = false;
+
+  Features() noexcept {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return;
+    fast_movsb = (b >> 9U & 1U) != 0;
+    flushes_fast = (b >> 23U & 1U) != 0;
+  }
+};
+const Features& features() noexcept {
+  static const Features found;
+  return found;
 }
+
+constexpr StreamKernel avx512[] = {{"avx512", stream_avx512<Prefetch::None>},
+                                   {"avx512-t1", stream_avx512<Prefetch::ToSecondLevel>},
+                                   {"avx512-nta", stream_avx512<Prefetch::PastSecondLevel>}};
+constexpr StreamKernel avx2[] = {{"avx2", stream_avx2<Prefetch::None>},
+                                 {"avx2-t1", stream_avx2<Prefetch::ToSecondLevel>},
+                                 {"avx2-nta", stream_avx2<Prefetch::PastSecondLevel>}};
+constexpr StreamKernel sse2[] = {{"sse2", stream_sse2<Prefetch::None>},
+                                 {"sse2-t1", stream_sse2<Prefetch::ToSecondLevel>},
+                                 {"sse2-nta", stream_sse2<Prefetch::PastSecondLevel>}};
+
+/// The kernels that this CPU can run.
+class Supported {
+ public:
+  Supported() noexcept {
+    // A guess: Intel's CPUs behave as the measured Xeon, and all others as Zen 4.
+    const std::size_t likely = __builtin_cpu_is("intel") ? 1 : 2;
+    const auto add_all = [&](const auto& kernels) {
+      add(kernels[likely]);
+      add(kernels[0]);
+      add(kernels[3 - likely]);
+    };
+    if (features().avx512) add_all(avx512);
+    if (features().avx512) {  // of the next width first those two which differ most
+      add(avx2[likely]);
+      add(avx2[0]);
+    } else if (features().avx2) {
+      add_all(avx2);
+    }
+    if (features().fast_movsb) add({"movsb", stream_movsb});
+    if (features().avx512) add(avx2[3 - likely]);
+    add(sse2[likely]);
+    add(sse2[3 - likely]);
+    add(sse2[0]);
+  }
+  [[nodiscard]] std::span<const StreamKernel> all() const noexcept {
+    return std::span{kernels_}.first(count_);
+  }
+
+ private:
+  void add(const StreamKernel& kernel) noexcept { kernels_[count_++] = kernel; }
+
+  std::array<StreamKernel, 10> kernels_{};
+  std::size_t count_ = 0;
+};
 
 // Non-temporal stores are weakly ordered: a later release store does not wait for them, but this fence does.
 void fence_stores() noexcept { _mm_sfence(); }
+
+__attribute__((target("clflushopt"))) void flush_unordered(const std::byte* data,
+                                                           std::size_t bytes) noexcept {
+  for (std::size_t line = 0; line < bytes; line += 64) _mm_clflushopt(const_cast<std::byte*>(data + line));
+}
 
 #else
 
@@ -122,11 +181,13 @@ void stream_neon(std::byte* dst, const std::byte* src, std::size_t n) noexcept {
   }
 }
 
-constexpr std::array neon_alone{StreamKernel{"neon", stream_neon}};
+class Supported {
+ public:
+  [[nodiscard]] std::span<const StreamKernel> all() const noexcept { return kernels_; }
 
-const auto& kernels() noexcept { return neon_alone; }
-
-std::size_t first_supported() noexcept { return 0; }
+ private:
+  std::array<StreamKernel, 1> kernels_{{{"neon", stream_neon}}};
+};
 
 void fence_stores() noexcept { std::atomic_thread_fence(std::memory_order_release); }
 
@@ -151,6 +212,8 @@ void fence_stores() noexcept { std::atomic_thread_fence(std::memory_order_releas
 constexpr std::size_t streams_from = 64 << 10;
 constexpr std::size_t warm_streams_above = 1 << 20;
 
+std::atomic<const StreamKernel*> chosen{nullptr};  // null: the guess
+
 #if defined(TIER_HAS_TSAN)
 __attribute__((no_sanitize("thread"))) void copy_unseen(std::byte* dst, const std::byte* src,
                                                         std::size_t n) noexcept {
@@ -163,8 +226,33 @@ __attribute__((no_sanitize("thread"))) void copy_unseen(std::byte* dst, const st
 }  // namespace
 
 std::span<const StreamKernel> stream_kernels() noexcept {
-  static const std::span supported = std::span{kernels()}.subspan(first_supported());
-  return supported;
+  static const Supported supported;
+  return supported.all();
+}
+
+const StreamKernel& guessed_kernel() noexcept { return stream_kernels().front(); }
+
+const StreamKernel* find_kernel(std::string_view name) noexcept {
+  for (const auto& kernel : stream_kernels())
+    if (kernel.name == name) return &kernel;
+  return nullptr;
+}
+
+const StreamKernel& current_kernel() noexcept {
+  const auto* const set = chosen.load(std::memory_order_relaxed);
+  return set == nullptr ? guessed_kernel() : *set;
+}
+
+void use_kernel(const StreamKernel& kernel) noexcept { chosen.store(&kernel, std::memory_order_relaxed); }
+
+void flush_caches([[maybe_unused]] const std::byte* data, [[maybe_unused]] std::size_t bytes) noexcept {
+#if defined(__x86_64__)
+  if (features().flushes_fast)
+    flush_unordered(data, bytes);
+  else
+    for (std::size_t line = 0; line < bytes; line += 64) _mm_clflush(data + line);
+  _mm_mfence();
+#endif
 }
 
 void stream_bytes(const StreamKernel& kernel, std::byte* dst, const std::byte* src, std::size_t n) noexcept {
@@ -195,7 +283,7 @@ void copy_bytes(std::byte* dst, const std::byte* src, std::size_t n, Stores stor
   if (unannounced) return copy_unseen(dst, src, n);
 #endif
   if (stores == Stores::NonTemporal)
-    stream_bytes(stream_kernels().front(), dst, src, n);
+    stream_bytes(current_kernel(), dst, src, n);
   else if (n != 0)
     std::memcpy(dst, src, n);
 }

@@ -4,10 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace tier::detail {
 
-/// A loop of non-temporal stores for one instruction set.
+/// A loop of stores that bypass the caches, for one instruction set and one way of prefetching.
 struct StreamKernel {
   static constexpr std::size_t alignment = 64;
   static constexpr std::size_t unit = 256;
@@ -17,8 +18,19 @@ struct StreamKernel {
   void (*body)(std::byte* dst, const std::byte* src, std::size_t n) noexcept;
 };
 
-/// Returns the kernels that this CPU can run, best first; at least one.
+/// Returns the kernels that this CPU can run, the guess first, then those that may be faster on other CPUs than those that
+/// the guess is from; at least one.
 [[nodiscard]] std::span<const StreamKernel> stream_kernels() noexcept;
+/// Returns the kernel for this CPU's vendor and instruction sets.
+[[nodiscard]] const StreamKernel& guessed_kernel() noexcept;
+/// Returns the kernel of this name; null if this CPU cannot run it, or there is none.
+[[nodiscard]] const StreamKernel* find_kernel(std::string_view name) noexcept;
+/// Returns the kernel that copies use: the guess, until another one is set.   \threadsafety  any thread
+[[nodiscard]] const StreamKernel& current_kernel() noexcept;
+void use_kernel(const StreamKernel& kernel) noexcept;
+
+/// Writes the lines of some bytes back to memory, and drops them from the caches, where the CPU lets programs do so.
+void flush_caches(const std::byte* data, std::size_t bytes) noexcept;
 
 /// Copies `n` bytes of any alignment with `kernel`, and fences its stores.
 void stream_bytes(const StreamKernel& kernel, std::byte* dst, const std::byte* src, std::size_t n) noexcept;
@@ -35,7 +47,7 @@ enum class Stores { Ordinary, NonTemporal };
 /// \param warm  the CPU is about to read the copy
 [[nodiscard]] Stores stores_for(std::size_t size, bool warm) noexcept;
 
-/// Copies `n` bytes with the best kernel of this CPU.   \post  The stores come before any later store of this thread.
+/// Copies `n` bytes, by `current_kernel()` if stores are non-temporal.   \post  The stores come before any later store of this thread.
 /// \param unannounced  hides the copy from ThreadSanitizer
 void copy_bytes(std::byte* dst, const std::byte* src, std::size_t n, Stores stores,
                 bool unannounced = false) noexcept;

@@ -17,8 +17,9 @@ namespace {
 constexpr std::string_view prefix = "TIER_";
 
 /// The variables that runtimes read.
-constexpr std::array read_by_runtimes{tiers_variable, policy_variable,     windows_variable,
-                                      trace_variable, trace_rows_variable, measured_variable};
+constexpr std::array read_by_runtimes{tiers_variable,      policy_variable,     windows_variable,
+                                      trace_variable,      trace_rows_variable, measured_variable,
+                                      copy_kernel_variable};
 /// The variables that tests, benchmarks and scripts read (CONTRIBUTING.md).
 constexpr std::array<std::string_view, 17> read_by_tests{
     "TIER_BENCH_DIR",    "TIER_BUILD_DIR",       "TIER_DATA",

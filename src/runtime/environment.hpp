@@ -13,6 +13,7 @@ inline constexpr const char* windows_variable = "TIER_WINDOWS";
 inline constexpr const char* trace_variable = "TIER_TRACE";
 inline constexpr const char* trace_rows_variable = "TIER_TRACE_ROWS";
 inline constexpr const char* measured_variable = "TIER_MEASURED";
+inline constexpr const char* copy_kernel_variable = "TIER_COPY_KERNEL";
 
 [[nodiscard]] std::optional<std::string> variable(const char* name);
 

@@ -2,6 +2,7 @@
 #include "runtime/environment.hpp"
 #include "runtime/forks.hpp"
 
+#include <tier/copy/copy_kernel.hpp>
 #include <tier/core/config.hpp>
 #include <tier/core/error.hpp>
 #include <tier/core/suggestion.hpp>
@@ -15,11 +16,13 @@
 #include <cstdlib>
 #include <optional>
 
+#include "copy/kernel_choice.hpp"
 #include "memory/system/memory_check.hpp"
 
 namespace tier {
 namespace {
 
+using detail::copy_kernel_variable;
 using detail::measured_variable;
 using detail::policy_variable;
 using detail::tiers_variable;
@@ -72,7 +75,16 @@ std::optional<Machine> measured_machine(const std::string& file) {
   return machine;
 }
 
+/// Has copies use the loop that the program or the environment names.
+void choose_copy_kernel(const std::string& name) {
+  if (!name.empty()) return set_copy_kernel(name);
+  if (const auto named = variable(copy_kernel_variable))
+    read_variable(copy_kernel_variable,
+                  [&] { detail::KernelChoice::of_process().set(*named, detail::KernelOrigin::Environment); });
+}
+
 std::shared_ptr<Manager> make_manager(const RuntimeOptions& options) {
+  choose_copy_kernel(options.copy_kernel);
   auto policy = make_policy(options.policy);  // first: it costs nothing if it fails
   const auto machine = measured_machine(options.measured);
   check_memory(options.tiers);

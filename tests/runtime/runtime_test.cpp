@@ -253,7 +253,7 @@ TEST_CASE("variables of the environment that have no effect are named once, with
   const auto line = [](const std::string& name, const std::string& meant) {
     return "libtier: the environment variable " + name + " has no effect (did you mean \"" + meant +
            "\"?); there are TIER_TIERS, TIER_POLICY, TIER_WINDOWS, TIER_TRACE, TIER_TRACE_ROWS, "
-           "TIER_MEASURED\n";
+           "TIER_MEASURED, TIER_COPY_KERNEL\n";
   };
   CHECK(contains(told, line("TIER_TIER", "TIER_TIERS")));
   CHECK(contains(told, line("TIER_POLICIES", "TIER_POLICY")));

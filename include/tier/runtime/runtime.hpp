@@ -47,6 +47,9 @@ struct RuntimeOptions {
   std::optional<bool> trace_rows{};
   /// A file of `tier probe` with the speed of nodes for which firmware declares none; empty: that of `TIER_MEASURED`.
   std::string measured{};
+  /// The loop for large copies of this process, see `set_copy_kernel`; empty: that of `TIER_COPY_KERNEL`, or else the one
+  /// that measures fastest.
+  std::string copy_kernel{};
   /// Called with the objects that outlive the runtime, after they were named on stderr. By default checked builds abort.
   std::function<void(std::span<const std::string> names)> on_survivors{};
 };
@@ -68,8 +71,8 @@ class TIER_EXPORT Runtime {
  public:
   /// Makes a runtime. If `TIER_TRACE` names a file, all that it does is recorded there; for a second one in FILE.2, and
   /// so on.
-  /// \throws  `ConfigError` for impossible tiers or policies, or naming `TIER_TRACE`, `TIER_TRACE_ROWS` or
-  ///          `TIER_MEASURED`; `TierError` naming the call that failed and the tier or the file; `std::system_error` if a
+  /// \throws  `ConfigError` for impossible tiers, policies or copy kernels, or naming `TIER_TRACE`, `TIER_TRACE_ROWS`,
+  ///          `TIER_MEASURED` or `TIER_COPY_KERNEL`; `TierError` naming the call that failed and the tier or the file; `std::system_error` if a
   ///          thread cannot start
   explicit Runtime(RuntimeOptions options);
   /// Makes a runtime as in `from_spec("dram:1GiB;file:/mnt/nvme:64GiB", "hint_aware:mode=LM")`, of text that a program

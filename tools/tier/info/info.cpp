@@ -191,6 +191,7 @@ Info collect(const std::optional<std::string>& tiers, const std::optional<std::s
   find_moves(info.tiers);
   info.memkind = look_at_memkind(info.machine);
   info.windows = windows_over(info.tiers, info.machine, asked);
+  info.copy_kernel = copy_kernel();
   info.policies = policy_names();
   info.missing = missing_on(info);
   info.warnings = machine_warnings(info.machine, info.windows.mode == WindowMode::Full);

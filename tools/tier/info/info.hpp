@@ -2,6 +2,7 @@
 #pragma once
 /// \file  The data of `tier info`: the machine, its tiers, windows over them, known models and machines, policies,
 ///        and what is missing.
+#include <tier/copy/copy_kernel.hpp>
 #include <tier/memory/discovery.hpp>
 #include <tier/memory/tier.hpp>
 #include <tier/memory/tiers.hpp>
@@ -52,6 +53,7 @@ struct Info {
   std::vector<TierReport> tiers;
   std::vector<MemkindReport> memkind;  ///< one per kind; empty if the library was built without memkind
   WindowReport windows;
+  CopyKernel copy_kernel{};  ///< by which large copies are made here
   std::vector<std::string> policies;
   std::vector<Missing> missing;
   std::vector<std::string> warnings;  ///< of what the kernel may do unasked

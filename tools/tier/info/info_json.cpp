@@ -80,6 +80,10 @@ std::string to_json(const Info& info) {
   json["machines"] = Json::array();
   for (const auto name : replay::machine_names())
     json["machines"].push_back(Json::parse(replay::to_json(*replay::find_machine(name))));
+  json["copy_kernel"] = {
+      {"name", info.copy_kernel.name},
+      {"origin", info.copy_kernel.origin},
+      {"file", info.copy_kernel.file.empty() ? Json(nullptr) : Json(info.copy_kernel.file)}};
   json["policies"] = info.policies;
   json["missing"] = Json::array();
   for (const auto& [what, why] : info.missing) json["missing"].push_back({{"what", what}, {"why", why}});

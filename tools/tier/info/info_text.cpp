@@ -121,6 +121,9 @@ std::string to_text(const Info& info) {
   for (const auto& kind : info.memkind)
     text += line(kind.kind, kind.error.empty() ? kind.description : "no: " + kind.error);
   text += "\nwindows\n" + text_of(info.windows);
+  const auto& kernel = info.copy_kernel;
+  text += "\ncopies\n" + line("made by", kernel.name + ", " + kernel.origin);
+  text += line("findings kept in", kernel.file.empty() ? "nothing: no HOME, no XDG_CACHE_HOME" : kernel.file);
   text += text_of_models() + text_of_machines();
   text += "\npolicies\n ";
   for (const auto& policy : info.policies) text += " " + policy;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "probe.hpp"
 
+#include <tier/copy/copy_kernel.hpp>
 #include <tier/core/output_file.hpp>
 #include <tier/memory/spec.hpp>
 #include <tier/memory/tiers.hpp>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +49,16 @@ void print(const replay::Machine& machine) {
   fmt::print("\n");
 }
 
+/// Prints how fast each loop copies, the fastest first.
+void print_copy_kernels() {
+  auto rates = measure_copy_kernels();
+  std::ranges::sort(rates, std::ranges::greater{}, &CopyKernelRate::bytes_per_second);
+  fmt::print("copies of 2 MiB by one thread, GB/s:");
+  for (const auto& rate : rates) fmt::print(" {} {:.1f}", rate.name, rate.bytes_per_second / 1e9);
+  const auto kernel = copy_kernel();
+  fmt::print("; in use is {}, {}\n", kernel.name, kernel.origin);
+}
+
 /// Says how long measuring takes, unless the machine itself goes to the standard output.
 void say_duration(double seconds, const Arguments& arguments, Progress& progress) {
   if (arguments.out == "-") return;
@@ -68,6 +80,7 @@ void probe(const Arguments& arguments) {
   machine.check();
   progress.clear();
   if (arguments.out != "-") print(machine);
+  if (arguments.out != "-") print_copy_kernels();
   if (!out) return;
   out->write(replay::to_json(machine) + '\n');
   out->finish();
