@@ -86,7 +86,7 @@ void CachedTable::serve(Scratch& scratch, const Output& out) {
   const auto& late = scratch.late;
   const auto since = std::chrono::steady_clock::now();
   use_rows(session, late.rows(), scratch.addresses,
-           [&](std::size_t first, std::span<std::byte* const> addresses) {
+           [&](std::size_t first, std::span<const RowAddress> addresses) {
              late.deliver(first, addresses, out, loops());
            });
   TableCounters::add(counters().waited, session.waited);
@@ -96,7 +96,7 @@ void CachedTable::serve(Scratch& scratch, const Output& out) {
 
 template <class F>
 void CachedTable::use_rows(RowSession& session, std::span<const RowId> rows,
-                           std::vector<std::byte*>& addresses, const F& use) {
+                           std::vector<RowAddress>& addresses, const F& use) {
   addresses.resize(rows.size());
   for (std::size_t done = 0; done < rows.size();) {
     const auto left = std::span{addresses}.subspan(done);
@@ -114,7 +114,7 @@ void CachedTable::read_rows(RowId first, std::size_t count, const PartCopy& copy
   scratch->rows.resize(count);
   std::iota(scratch->rows.begin(), scratch->rows.end(), first);
   use_rows(scratch->session, scratch->rows, scratch->addresses,
-           [&](std::size_t begin, std::span<std::byte* const> addresses) {
+           [&](std::size_t begin, std::span<const RowAddress> addresses) {
              for (std::size_t i = 0; i < addresses.size(); ++i) copy(begin + i, addresses[i]);
            });
 }

@@ -59,7 +59,7 @@ class CachedTable : public TableBase {
     std::vector<std::uint32_t> missed;
     LateRows late;
     std::vector<RowId> rows;
-    std::vector<std::byte*> addresses;
+    std::vector<RowAddress> addresses;
     RowSession session;
   };
   class Resuming;
@@ -69,7 +69,7 @@ class CachedTable : public TableBase {
   /// Uses rows in slots, or where they are read in place: as many at a time as there is room for.
   /// \param use  called with the position of the first and the addresses of some
   template <class F>
-  void use_rows(RowSession& session, std::span<const RowId> rows, std::vector<std::byte*>& addresses,
+  void use_rows(RowSession& session, std::span<const RowId> rows, std::vector<RowAddress>& addresses,
                 const F& use);
   void resume() noexcept;
   void count_wait(std::chrono::steady_clock::time_point since) noexcept;

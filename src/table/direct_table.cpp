@@ -78,7 +78,7 @@ void DirectTable::change_rows(BatchRecord& batch, GroupUpdate update) {
 // overlaps many cache misses.
 // \return  how many rows were changed in the slow tier
 std::size_t DirectTable::change_in_place(const BatchRecord& batch, GroupUpdate update,
-                                         std::vector<std::byte*>& addresses) {
+                                         std::vector<RowAddress>& addresses) {
   const auto& groups = batch.groups;
   const auto rows = groups.rows();
   const auto writer = cache().direct_writer();

@@ -34,12 +34,12 @@ class DirectTable : public CachedTable {
   /// Memory that one call needs; kept for the next one.
   struct Scratch {
     std::vector<std::uint32_t> entries;
-    std::vector<std::byte*> addresses;
+    std::vector<RowAddress> addresses;
   };
 
   void gather_in_place(const Gather& gather, std::vector<std::uint32_t>& entries);
   [[nodiscard]] std::size_t change_in_place(const BatchRecord& batch, GroupUpdate update,
-                                            std::vector<std::byte*>& addresses);
+                                            std::vector<RowAddress>& addresses);
   void count_late(std::size_t rows) noexcept;
   void count_use(std::chrono::steady_clock::time_point since) noexcept;
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table/gradient_update.hpp"
 
-#include <cstring>
-
 namespace tier::detail {
 namespace {
 
@@ -20,7 +18,7 @@ GradientUpdate::GradientUpdate(const RowLayout& layout, const RowValues& values,
       update_{update},
       changes_{changes},
       sum_stride_{apart(layout.dim)},
-      wide_stride_{apart(layout.dim + layout.state_columns)},
+      wide_stride_{apart(layout.dim)},
       scratch_{scratch} {
   scratch.sums.resize(parts * sum_stride_);
   scratch.wide_rows.resize(values.are_floats() ? 0 : parts * wide_stride_);
@@ -31,15 +29,11 @@ GradientUpdate::GradientUpdate(const RowLayout& layout, const RowValues& values,
       scratch.bag_of[i] = static_cast<std::uint32_t>(bag);
 }
 
-// Widens the row to floats, with its state behind it as in a stored row of floats, updates it, and rounds it back.
-void GradientUpdate::update_narrow(std::byte* row, RowId id, const float* gradient, float* wide) const {
-  auto* const state = row + layout_.state_offset();
-  const auto state_bytes = layout_.state_columns * sizeof(float);
-  values_.visit([&](const auto& values) { values.load(wide, row); });
-  std::memcpy(wide + layout_.dim, state, state_bytes);
-  update_(wide, gradient);
-  values_.store(row, wide, id, changes_.load(std::memory_order_relaxed));
-  std::memcpy(state, wide + layout_.dim, state_bytes);
+void GradientUpdate::update_narrow(const RowAddress& row, RowId id, const float* gradient,
+                                   float* wide) const {
+  values_.visit([&](const auto& values) { values.load(wide, row.values); });
+  update_(wide, row.state, gradient);
+  values_.store(row.values, wide, id, changes_.load(std::memory_order_relaxed));
 }
 
 }  // namespace tier::detail

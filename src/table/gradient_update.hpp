@@ -25,7 +25,7 @@ struct Gradients {
 };
 
 /// Changes a row by an optimiser, given the sum of the gradients of its occurrences, in the order of the ids. Rows that are
-/// stored narrower than floats are widened for it, with their state, and rounded back.
+/// stored narrower than floats are widened for it, and rounded back.
 /// \threadsafety  Concurrent calls are for different rows, and have different parts.
 class GradientUpdate {
  public:
@@ -33,7 +33,7 @@ class GradientUpdate {
   struct Scratch {
     std::vector<std::uint32_t> bag_of;
     std::vector<float> sums;       // one buffer for each part
-    std::vector<float> wide_rows;  // narrow rows and their state, one buffer for each part
+    std::vector<float> wide_rows;  // narrow rows, one buffer for each part
   };
 
   /// All arguments outlive the update.
@@ -45,7 +45,7 @@ class GradientUpdate {
                  std::size_t parts, Scratch& scratch);
 
   /// \param occurrences  of the row's id, see `RowGroups`   \param part  numbers the calling thread
-  void operator()(std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part) const {
+  void operator()(const RowAddress& row, std::span<const std::uint64_t> occurrences, std::size_t part) const {
     const float* sum = gradient_of(occurrences.front());
     if (occurrences.size() > 1) {
       float* const own = scratch_.sums.data() + part * sum_stride_;
@@ -53,7 +53,7 @@ class GradientUpdate {
       for (const auto occurrence : occurrences.subspan(1)) add_row(own, gradient_of(occurrence), layout_.dim);
       sum = own;
     }
-    if (values_.are_floats()) return update_(reinterpret_cast<float*>(row), sum);
+    if (values_.are_floats()) return update_(reinterpret_cast<float*>(row.values), row.state, sum);
     update_narrow(row, RowGroups::row_of(occurrences.front()), sum,
                   scratch_.wide_rows.data() + part * wide_stride_);
   }
@@ -64,7 +64,7 @@ class GradientUpdate {
     const auto row = gradients_.offsets.empty() ? position : scratch_.bag_of[position];
     return gradients_.floats.data() + row * gradients_.stride;
   }
-  void update_narrow(std::byte* row, RowId id, const float* gradient, float* wide) const;
+  void update_narrow(const RowAddress& row, RowId id, const float* gradient, float* wide) const;
 
   const RowLayout& layout_;
   const RowValues& values_;

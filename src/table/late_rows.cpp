@@ -30,7 +30,7 @@ void LateRows::add(std::span<const RowId> ids, std::span<const std::uint32_t> of
   }
 }
 
-void LateRows::deliver(std::size_t first, std::span<std::byte* const> addresses, const Output& out,
+void LateRows::deliver(std::size_t first, std::span<const RowAddress> addresses, const Output& out,
                        const RowLoops& loops) const {
   const auto uses = std::span{uses_}.subspan(first, addresses.size());
   // Moves a boundary so that all rows of a bag go to one thread.
@@ -40,7 +40,7 @@ void LateRows::deliver(std::size_t first, std::span<std::byte* const> addresses,
   };
   const auto deliver_some = [&](const auto& values, IndexRange range) {
     for (auto i = from_bag(range.begin); i < from_bag(range.end); ++i) {
-      const auto* const row = addresses[i];
+      const auto* const row = addresses[i].values;
       float* const to = out[uses[i].target];
       if (!sums_) {
         values.load(to, row);

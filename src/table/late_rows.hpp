@@ -27,7 +27,7 @@ class LateRows {
   /// Copies some of the rows, or adds them to the sums of their bags.
   /// \param first      the first of them, in `rows()`
   /// \param addresses  where their bytes are
-  void deliver(std::size_t first, std::span<std::byte* const> addresses, const Output& out,
+  void deliver(std::size_t first, std::span<const RowAddress> addresses, const Output& out,
                const RowLoops& loops) const;
 
  private:

@@ -22,20 +22,33 @@ inline void start_sum(float* out, std::size_t n) noexcept { std::memset(out, 0, 
 // GCC considers a function that only prefetches to have no effect, and drops its calls unless they were inlined.
 #define TIER_PREFETCHES inline __attribute__((always_inline))
 
-/// Prefetches all lines of a row, also if it begins within a line.
-TIER_PREFETCHES void prefetch_row(const std::byte* row, std::size_t bytes) noexcept {
-  const auto begin = reinterpret_cast<std::uintptr_t>(row) & ~std::uintptr_t{63};
-  for (auto line = begin; line < reinterpret_cast<std::uintptr_t>(row) + bytes; line += 64)
+/// Prefetches all lines of some bytes, also if they begin within a line.
+TIER_PREFETCHES void prefetch_bytes(const std::byte* data, std::size_t bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data) & ~std::uintptr_t{63};
+  for (auto line = begin; line < reinterpret_cast<std::uintptr_t>(data) + bytes; line += 64)
     __builtin_prefetch(reinterpret_cast<const void*>(line));
+}
+
+/// The bytes of a row that a loop uses.
+struct RowBytes {
+  std::size_t values, state = 0;
+};
+
+TIER_PREFETCHES void prefetch_row(const std::byte* row, const RowBytes& bytes) noexcept {
+  if (row != nullptr) prefetch_bytes(row, bytes.values);
+}
+TIER_PREFETCHES void prefetch_row(const RowAddress& row, const RowBytes& bytes) noexcept {
+  prefetch_bytes(row.values, bytes.values);
+  if (bytes.state != 0) prefetch_bytes(reinterpret_cast<const std::byte*>(row.state), bytes.state);
 }
 
 /// Finds rows of a whole table.
 struct WholeRows {
   const std::byte* base;
-  std::size_t row_bytes;
+  std::size_t stride;
 
   TIER_PREFETCHES void prefetch_entry(RowId) const noexcept {}
-  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept { return base + row * row_bytes; }
+  [[nodiscard]] const std::byte* operator()(RowId row) const noexcept { return base + row * stride; }
 };
 
 /// Finds rows in a cache with one load and one test.   \pre  Inside an epoch of the cache.
@@ -87,12 +100,12 @@ constexpr std::size_t before_copies = 1, before_arithmetic = 16;
 constexpr std::size_t rows_ahead = 18, entries_ahead = 40;
 
 /// Prefetches ahead of a loop over rows: map entries first, the rows they lead to later.
-/// \tparam Rows  gives the address of a row by its position, or null; may have entries to prefetch (`prefetch_entry`), and
+/// \tparam Rows  gives the values of a row by its position, or null, or the place of a row; may have entries to prefetch (`prefetch_entry`), and
 ///               rows that must be looked up first (`look_up`)
 template <class Rows>
 class Ahead {
  public:
-  TIER_PREFETCHES Ahead(const Rows& rows, IndexRange range, std::size_t bytes, std::size_t at_once) noexcept
+  TIER_PREFETCHES Ahead(const Rows& rows, IndexRange range, RowBytes bytes, std::size_t at_once) noexcept
       : rows_{rows}, next_{range.begin}, end_{range.end}, bytes_{bytes}, at_once_{at_once} {
     prefetch_entries(next_, next_ + entries_ahead);
     prefetch_rows(next_, next_ + rows_ahead);
@@ -111,11 +124,10 @@ class Ahead {
       for (end = std::min(end, end_); begin < end; ++begin) rows_.prefetch_entry(begin);
   }
   TIER_PREFETCHES void prefetch_rows(std::size_t begin, std::size_t end) const noexcept {
-    for (end = std::min(end, end_); begin < end; ++begin)
-      if (const auto* const row = look_up(begin)) prefetch_row(row, bytes_);
+    for (end = std::min(end, end_); begin < end; ++begin) prefetch_row(look_up(begin), bytes_);
   }
 
-  TIER_PREFETCHES const std::byte* look_up(std::size_t i) const noexcept {
+  TIER_PREFETCHES auto look_up(std::size_t i) const noexcept {
     if constexpr (requires { rows_.look_up(i); })
       return rows_.look_up(i);
     else
@@ -123,7 +135,9 @@ class Ahead {
   }
 
   const Rows rows_;
-  std::size_t next_, end_, bytes_, at_once_;
+  std::size_t next_, end_;
+  RowBytes bytes_;
+  std::size_t at_once_;
 };
 
 /// The destination of a gather.
@@ -141,7 +155,7 @@ struct Output {
 template <class Values, class Rows>
 std::size_t copy_rows(const Values values, const Rows rows, IndexRange range, const Output out,
                       std::uint32_t* missed) noexcept {
-  Ahead ahead{rows, range, values.bytes(), before_copies};
+  Ahead ahead{rows, range, RowBytes{values.bytes()}, before_copies};
   std::size_t misses = 0;
   for (auto i = range.begin; i < range.end; ++i) {
     ahead(i);
@@ -161,7 +175,7 @@ std::size_t copy_rows(const Values values, const Rows rows, IndexRange range, co
 template <class Values, class Rows>
 std::size_t sum_bags(const Values values, const Rows rows, std::span<const std::uint32_t> offsets,
                      IndexRange range, const Output out, std::uint32_t* missed) noexcept {
-  Ahead ahead{rows, {offsets[range.begin], offsets[range.end]}, values.bytes(), before_arithmetic};
+  Ahead ahead{rows, {offsets[range.begin], offsets[range.end]}, RowBytes{values.bytes()}, before_arithmetic};
   std::size_t misses = 0;
   for (auto bag = range.begin; bag < range.end; ++bag) {
     start_sum(out[bag], out.dim);

@@ -20,7 +20,7 @@ namespace tier::detail {
 
 /// Changes the row of one group, given the occurrences of its id.   \param part  numbers the threads of the loop
 using GroupUpdate =
-    FunctionRef<void(std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t part)>;
+    FunctionRef<void(const RowAddress& row, std::span<const std::uint64_t> occurrences, std::size_t part)>;
 
 /// Runs the loops of row_kernels.hpp in parallel, if there are rows enough for it.
 /// \threadsafety  As `Arena`: calls do not wait for each other.
@@ -29,8 +29,8 @@ class RowLoops {
   static constexpr std::size_t most_parts = 256;
 
   /// \param arena, values  outlive the loops
-  RowLoops(Arena& arena, const RowValues& values, std::size_t row_bytes) noexcept
-      : arena_{arena}, values_{values}, row_bytes_{row_bytes} {}
+  RowLoops(Arena& arena, const RowValues& values, const RowLayout& layout) noexcept
+      : arena_{arena}, values_{values}, bytes_{layout.values_bytes(), layout.state_bytes()} {}
 
   [[nodiscard]] const RowValues& values() const noexcept { return values_; }
   [[nodiscard]] unsigned threads() const noexcept { return arena_.threads(); }
@@ -72,7 +72,7 @@ class RowLoops {
   template <class F>
   void change_part(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update,
                    std::size_t part) const {
-    Ahead ahead{row_of, range, row_bytes_, before_arithmetic};
+    Ahead ahead{row_of, range, bytes_, before_arithmetic};
     for (auto group = range.begin; group < range.end; ++group) {
       ahead(group);
       update(row_of(group), groups.occurrences(group), part);
@@ -90,7 +90,7 @@ class RowLoops {
 
   Arena& arena_;
   const RowValues& values_;
-  const std::size_t row_bytes_;
+  const RowBytes bytes_;
 };
 
 // Parts tile the ids, or bags. Each thread writes its misses where its own ids are; they are compacted afterwards. A missed

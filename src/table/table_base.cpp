@@ -18,23 +18,24 @@ TableBase::TableBase(TableSetup& setup)
       name_{setup.options.name},
       layout_{setup.plan.layout},
       values_{setup.options},
-      loops_{context_->arena(), values_, layout_.used_row_bytes()},
+      loops_{context_->arena(), values_, layout_},
       advisor_{std::move(setup.advisor)} {}
 
-void TableBase::fill_rows(const Initial& initial, RowId first, std::size_t count, std::byte* memory) const {
+void TableBase::fill_rows(const Initial& initial, RowId first, RowId count, std::byte* memory) const {
   const auto parts = std::size_t{8} * context_->arena().threads();
   std::vector<float> values(parts * layout_.dim);
   context_->arena().parallel_for(parts, [&](std::size_t part) {
     const auto range = part_of(count, parts, part);
     float* const own = values.data() + part * layout_.dim;
     for (auto i = range.begin; i < range.end; ++i) {
-      auto* const row = memory + layout_.offset(i);
-      std::memset(row, 0, layout_.used_row_bytes());
+      const auto row = layout_.home(memory, count, i);
+      std::memset(row.values, 0, layout_.values_bytes());
+      std::fill_n(row.state, layout_.state_columns, 0.0F);
       if (!initial) continue;
       const auto id = first + static_cast<RowId>(i);
       std::fill_n(own, layout_.dim, 0.0F);
       initial(id, {own, layout_.dim});
-      values_.store(row, own, id, 0);
+      values_.store(row.values, own, id, 0);
     }
   });
 }
@@ -69,15 +70,15 @@ void TableBase::read(RowId first, RowPart part, std::span<float> out) {
     throw std::out_of_range{"table '" + name_ + "': rows " + std::to_string(first) + " to " +
                             std::to_string(std::uint64_t{first} + count - 1) + " are out of range; it has " +
                             std::to_string(layout_.rows) + " rows"};
-  read_rows(first, count, {part, width, out.data(), values_, layout_.state_offset()});
+  read_rows(first, count, {part, width, out.data(), values_});
 }
 
-void TableBase::PartCopy::operator()(std::size_t i, const std::byte* row) const noexcept {
+void TableBase::PartCopy::operator()(std::size_t i, const RowAddress& row) const noexcept {
   float* const to = out + i * width;
   if (part == RowPart::State)
-    std::memcpy(to, row + state_offset, width * sizeof(float));
+    std::copy_n(row.state, width, to);
   else
-    values.visit([&](const auto& stored) { stored.load(to, row); });
+    values.visit([&](const auto& stored) { stored.load(to, row.values); });
 }
 
 // Updates.
@@ -105,9 +106,9 @@ void TableBase::scatter(std::span<const RowId> ids, std::span<const float> rows)
   check_floats({"the rows' span", rows.size(), layout_.dim}, ids.size(), layout_.dim, name_);
   const OwnedBatch batch{open(ids), {this}};
   if (ids.empty()) return;
-  change(ids, *batch, [&](std::byte* row, std::span<const std::uint64_t> occurrences, std::size_t) {
+  change(ids, *batch, [&](const RowAddress& row, std::span<const std::uint64_t> occurrences, std::size_t) {
     const auto last = RowGroups::position_of(occurrences.back());
-    values_.store(row, rows.data() + last * layout_.dim, RowGroups::row_of(occurrences.back()),
+    values_.store(row.values, rows.data() + last * layout_.dim, RowGroups::row_of(occurrences.back()),
                   changes_.load(std::memory_order_relaxed));
   });
 }

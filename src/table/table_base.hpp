@@ -88,9 +88,8 @@ class TableBase : public TableCore, protected BackgroundWork {
     std::size_t width;  ///< floats of that part
     float* out;
     const RowValues& values;
-    std::size_t state_offset;
 
-    void operator()(std::size_t i, const std::byte* row) const noexcept;
+    void operator()(std::size_t i, const RowAddress& row) const noexcept;
   };
 
   /// Takes from `setup` what is not of one kind alone.
@@ -105,8 +104,9 @@ class TableBase : public TableCore, protected BackgroundWork {
   virtual void change(std::span<const RowId> ids, BatchRecord& batch, GroupUpdate update)
       TIER_EXCLUDES(update_mutex_);
 
-  /// Sets the first contents of rows.   \param initial  as in `TableOptions`   \param memory  of the first of them
-  void fill_rows(const Initial& initial, RowId first, std::size_t count, std::byte* memory) const;
+  /// Sets the first contents of rows.
+  /// \param initial  as in `TableOptions`   \param memory  where they lie as `RowLayout::home` says
+  void fill_rows(const Initial& initial, RowId first, RowId count, std::byte* memory) const;
   void count_unique(BatchRecord& batch) noexcept;
 
   [[nodiscard]] TableContext& context() const noexcept { return *context_; }

@@ -9,11 +9,14 @@ namespace tier::detail {
 /// \threadsafety  As `RowTable`.
 class WholeTable : public TableBase {
  public:
-  explicit WholeTable(TableSetup& setup) : TableBase{setup}, rows_{std::move(setup.plan.storage)} {}
+  explicit WholeTable(TableSetup& setup)
+      : TableBase{setup},
+        storage_{std::move(setup.plan.storage)},
+        rows_{layout().slots(storage_.address(), layout().rows)} {}
 
   bool is_whole() const noexcept override { return true; }
   std::uint64_t slots() const noexcept override { return layout().rows; }
-  Bytes fast_bytes() const noexcept override { return rows_.size_bytes(); }
+  Bytes fast_bytes() const noexcept override { return storage_.size_bytes(); }
 
   void flush() override {}
   BatchNumber announce(std::span<const RowId> ids) override {
@@ -31,7 +34,7 @@ class WholeTable : public TableBase {
 
  protected:
   /// Sets the first contents of all rows.
-  void fill(const Initial& initial) { fill_rows(initial, 0, layout().rows, rows_.address()); }
+  void fill(const Initial& initial) { fill_rows(initial, 0, layout().rows, storage_.address()); }
 
   void gather_rows(const Gather& gather) override;
   void change_rows(BatchRecord& batch, GroupUpdate update) override;
@@ -39,11 +42,8 @@ class WholeTable : public TableBase {
   bool work() noexcept override { return false; }
 
  private:
-  [[nodiscard]] std::byte* row_at(std::size_t row) const noexcept {
-    return rows_.address() + row * layout().row_bytes;
-  }
-
-  PlacedStorage rows_;
+  PlacedStorage storage_;
+  RowArray rows_;
 };
 
 }  // namespace tier::detail

@@ -64,7 +64,7 @@ class MemoryTier : public Tier {
   /// Return the error of an access or of a reservation (`size` bytes at `offset`); if empty, none fails.
   std::function<std::error_code(Direction, std::uint64_t offset, std::uint64_t size)> fails;
   std::function<std::error_code(std::uint64_t offset, std::uint64_t size)> reserve_fails;
-  std::atomic<std::uint64_t> transfers{0};
+  std::atomic<std::uint64_t> transfers{0};  ///< requests, joined ones not counted
 
   std::string description() const override { return "plain memory of a test"; }
   std::error_code reserve(std::uint64_t offset, std::uint64_t size) noexcept override {
@@ -79,7 +79,7 @@ class MemoryTier : public Tier {
   }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
     for (auto& r : requests) {
-      transfers.fetch_add(1, std::memory_order_relaxed);
+      transfers.fetch_add(r.joined ? 0 : 1, std::memory_order_relaxed);
       r.error = fails ? fails(direction, r.offset, r.size) : std::error_code{};
       if (r.error) continue;
       if (direction == Direction::Read)

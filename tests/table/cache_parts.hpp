@@ -70,9 +70,10 @@ struct CacheParts {
     auto* const block = memory.before_first_fetch().data();
     for (RowId at = 0; at < layout.blocks(); ++at) {
       const auto first = at * layout.block_rows;
-      for (RowId row = first; row < first + layout.rows_in(at); ++row)
-        std::memset(block + layout.offset(row - first), static_cast<int>(row), layout.row_bytes);
-      REQUIRE(!home.write_blocks(at, {block, layout.block_bytes}));
+      const auto count = layout.rows_in(at);
+      std::memset(block, 0, layout.home_bytes(count));
+      for (RowId i = 0; i < count; ++i) set_bytes(layout.home(block, count, i), static_cast<int>(first + i));
+      REQUIRE(!home.write_rows(first, count, block));
     }
   }
 
@@ -90,7 +91,7 @@ struct CacheParts {
   void change(const std::vector<RowId>& rows) { use(detail::Purpose::Update, rows); }
   /// Lets the slow tier refuse to write, or to read, the block of a row.
   void fail(Direction fails, RowId of) {
-    const auto bad = home.place_of(of / layout.block_rows);
+    const auto bad = home_of(of);
     rig.slow->fails = [=](Direction direction, std::uint64_t offset, std::uint64_t size) {
       const bool here = direction == fails && offset <= bad && bad < offset + size;
       return here ? std::make_error_code(std::errc::io_error) : std::error_code{};
@@ -99,8 +100,7 @@ struct CacheParts {
   [[nodiscard]] bool is_stuck(RowId row) { return directory.slots()[directory.slot_of(row)].stuck != 0; }
   void heal() { rig.slow->fails = nullptr; }
   [[nodiscard]] bool is_at_home(RowId row, bool changed) {
-    const auto offset = home.place_of(0) + layout.offset(row);
-    const auto byte = rig.slow->contents()[offset];
+    const auto byte = rig.slow->contents()[home_of(row)];
     return byte == (changed ? ~std::byte(row) : std::byte(row));
   }
 
@@ -108,14 +108,23 @@ struct CacheParts {
     const bool changes = purpose == detail::Purpose::Update;
     for (const auto row : rows) {
       auto s = session(purpose);
-      std::byte* address = nullptr;
+      detail::RowAddress address;
       REQUIRE(placer.place(s, row, address) == detail::RowPlacer::Step::Ready);
       mover.carry_out(s);
-      if (changes) std::memset(address, ~static_cast<int>(row), layout.row_bytes);
+      if (changes) set_bytes(address, ~static_cast<int>(row));
       if (changes) mover.write_staged(s);
       directory.let_go(s, 0, changes);
       sessions.close(s);
     }
+  }
+
+  /// Returns the offset of a row's values in the slow tier.
+  [[nodiscard]] std::uint64_t home_of(RowId row) const {
+    return home.place_of(0) + layout.home_offsets(row).values;
+  }
+  void set_bytes(const detail::RowAddress& row, int byte) const {
+    std::memset(row.values, byte, layout.values_bytes());
+    std::memset(row.state, byte, layout.state_bytes());
   }
 
   const std::string name = "rows";

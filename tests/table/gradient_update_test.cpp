@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "table/row_groups.hpp"
@@ -36,22 +35,22 @@ struct Rows {
   void update(const std::vector<RowId>& ids, const Gradients& gradients) {
     RowGroups groups;
     groups.build(ids, 4);
-    const auto subtract = [](float* row, const float* gradient) {
+    const auto subtract = [](float* row, float* state, const float* gradient) {
       row[0] -= gradient[0];
       row[1] -= gradient[1];
-      row[2] += 1;
+      *state += 1;
     };
     const GradientUpdate change{layout, values, gradients, ids.size(), subtract, changes, 1, scratch};
     for (std::size_t group = 0; group < groups.rows().size(); ++group)
-      change(memory.data() + layout.offset(groups.rows()[group]), groups.occurrences(group), 0);
+      change(place(groups.rows()[group]), groups.occurrences(group), 0);
   }
-  [[nodiscard]] std::vector<float> row(RowId id) const {
+  [[nodiscard]] std::vector<float> row(RowId id) {
     std::vector<float> all(3);
-    const auto* const row = memory.data() + layout.offset(id);
-    values.visit([&](const auto& stored) { stored.load(all.data(), row); });
-    std::memcpy(&all[2], row + layout.state_offset(), sizeof(float));
+    values.visit([&](const auto& stored) { stored.load(all.data(), place(id).values); });
+    all[2] = *place(id).state;
     return all;
   }
+  [[nodiscard]] RowAddress place(RowId id) { return layout.slots(memory.data(), 4)[id]; }
 
   RowLayout layout;
   RowValues values;

@@ -24,9 +24,9 @@ struct Rows {
       floats.push_back(static_cast<float>(10 * row));
     }
   }
-  [[nodiscard]] std::vector<std::byte*> addresses(std::span<const RowId> rows) {
-    std::vector<std::byte*> all;
-    for (const auto row : rows) all.push_back(reinterpret_cast<std::byte*>(&floats[row * dim]));
+  [[nodiscard]] std::vector<RowAddress> addresses(std::span<const RowId> rows) {
+    std::vector<RowAddress> all;
+    for (const auto row : rows) all.push_back({reinterpret_cast<std::byte*>(&floats[row * dim]), nullptr});
     return all;
   }
   std::vector<float> floats;
@@ -34,6 +34,7 @@ struct Rows {
 
 TableOptions options() {
   TableOptions of_floats;
+  of_floats.rows = 10;
   of_floats.dim = dim;
   return of_floats;
 }
@@ -44,7 +45,7 @@ TEST_CASE("late rows are copied to their places, some at a time, and others stay
   Rows rows{10};
   Arena arena{2};
   const RowValues values{options()};
-  const RowLoops loops{arena, values, dim * sizeof(float)};
+  const RowLoops loops{arena, values, row_layout(options())};
   const std::vector<RowId> ids{5, 6, 7, 8};
   LateRows late;
   late.list(ids, {}, std::vector<std::uint32_t>{0, 2, 3});
@@ -61,7 +62,7 @@ TEST_CASE("late rows of a bag are summed from zero, also if they come some at a 
   Rows rows{10};
   Arena arena{2};
   const RowValues values{options()};
-  const RowLoops loops{arena, values, dim * sizeof(float)};
+  const RowLoops loops{arena, values, row_layout(options())};
   const std::vector<RowId> ids{1, 2, 3, 4, 5};
   const std::vector<std::uint32_t> offsets{0, 1, 1, 4, 5};
   LateRows late;
@@ -81,7 +82,7 @@ TEST_CASE("a bag has one sum, however many threads deliver it") {
   Rows rows{many};
   Arena arena{4};
   const RowValues values{options()};
-  const RowLoops loops{arena, values, dim * sizeof(float)};
+  const RowLoops loops{arena, values, row_layout(options())};
   std::vector<RowId> ids(many, 1);
   std::vector<std::uint32_t> offsets{0, 1, 4998, many};
   LateRows late;

@@ -62,14 +62,95 @@ TEST_CASE("where the slow tier moves blocks, a block holds whole rows, or a row 
   }
 }
 
-TEST_CASE("rows are padded to cache lines only where that costs little") {
+TEST_CASE("values are padded to cache lines only where that costs little, whatever state there is") {
   TableOptions options;
   options.rows = 10;
-  options.dim = 64;
-  CHECK(detail::row_layout(options).row_bytes == 256);
-  options.state_columns = 1;
-  CHECK(detail::row_layout(options).row_bytes == 260);
-  options.dim = 127;
-  options.state_columns = 0;
-  CHECK(detail::row_layout(options).row_bytes == 512);
+  for (options.state_columns = 0; options.state_columns < 3; ++options.state_columns) {
+    options.dim = 64;
+    CHECK(detail::row_layout(options).use.value_stride == 256);
+    options.dim = 127;
+    CHECK(detail::row_layout(options).use.value_stride == 512);
+    options.dim = 100;
+    CHECK(detail::row_layout(options).use.value_stride == 400);
+  }
+}
+
+namespace {
+
+/// Returns how many cache lines some bytes touch.
+std::size_t lines(std::size_t offset, std::size_t bytes) {
+  return (offset + bytes - 1) / 64 - offset / 64 + 1;
+}
+
+}  // namespace
+
+TEST_CASE("a row's values touch no more lines, and pairs of lines, than those of a plain array") {
+  const test::MemoryTier memory{{.capacity = 1_MiB}};
+  const test::MemoryTier blocks{{"blocks", 1_MiB, std::chrono::nanoseconds{1}, false}};
+  for (const auto storage : {RowStorage::Float, RowStorage::Half})
+    for (const std::size_t states : {0, 1, 2, 5})
+      for (std::size_t dim = 1; dim <= 4096; dim = dim < 140 ? dim + 1 : dim * 3 / 2 + 1) {
+        TableOptions options;
+        options.rows = 1000;
+        options.dim = dim;
+        options.state_columns = states;
+        options.storage = storage;
+        CAPTURE(dim);
+        CAPTURE(states);
+        for (const auto& layout : {detail::row_layout(options), detail::row_layout(options, memory),
+                                   detail::row_layout(options, blocks)}) {
+          const auto bytes = layout.values_bytes();
+          CHECK(layout.use.value_stride >= bytes);
+          if (layout.use.apart) CHECK(layout.use.value_stride * 32 <= bytes * 33);
+          std::size_t ours = 0, plain = 0;
+          for (std::size_t row = 0; row < 64; ++row) {
+            ours += lines(row * layout.use.value_stride, bytes);
+            plain += lines(row * bytes, bytes);
+          }
+          CHECK(ours <= plain);
+        }
+      }
+}
+
+TEST_CASE("no row, value or state lies in another's bytes, where they live and where they are used") {
+  const test::MemoryTier blocks{{"blocks", 1_MiB, std::chrono::nanoseconds{1}, false}};
+  const test::MemoryTier memory{{.capacity = 1_MiB}};
+  for (const std::size_t states : {0, 1, 3})
+    for (const std::size_t dim : {1, 2, 15, 16, 31, 33, 130, 300})
+      for (const auto storage : {RowStorage::Float, RowStorage::BFloat16})
+        for (const auto* tier : {&memory, &blocks}) {
+          constexpr RowId rows = 20;
+          TableOptions options;
+          options.rows = rows;
+          options.dim = dim;
+          options.state_columns = states;
+          options.storage = storage;
+          const auto layout = detail::row_layout(options, *tier);
+          const auto check = [&](std::uint64_t size, auto place) {
+            std::vector<std::byte> memory_of_rows(size + 64);
+            auto* const begin =
+                memory_of_rows.data() + 64 - reinterpret_cast<std::uintptr_t>(memory_of_rows.data()) % 64;
+            std::vector<int> used(size);
+            const auto use = [&](const void* part, std::size_t bytes) {
+              const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(part) - begin);
+              REQUIRE(at + bytes <= size);
+              for (std::size_t i = 0; i < bytes; ++i) ++used[at + i];
+            };
+            for (RowId row = 0; row < rows; ++row) {
+              const auto where = place(begin, row);
+              use(where.values, layout.values_bytes());
+              if (states != 0) use(where.state, layout.state_bytes());
+              if (states != 0) CHECK(reinterpret_cast<std::uintptr_t>(where.state) % alignof(float) == 0);
+            }
+            CHECK(*std::max_element(used.begin(), used.end()) == 1);
+          };
+          check(layout.use.bytes(rows),
+                [&](std::byte* at, RowId row) { return layout.slots(at, rows)[row]; });
+          check(layout.bytes(), [&](std::byte* at, RowId row) { return layout.home(at, rows, row); });
+          for (RowId row = 0; row < rows; ++row) {
+            std::vector<std::byte> at(layout.bytes());
+            const auto offsets = layout.home_offsets(row);
+            CHECK(layout.home(at.data(), rows, row).values == at.data() + offsets.values);
+          }
+        }
 }

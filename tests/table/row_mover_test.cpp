@@ -15,7 +15,7 @@ namespace {
 
 /// Begins to fetch a row, which evicts another if the slots are full, and carries it out.   \return  as `carry_out`
 bool fetch(CacheParts& c, RowSession& session, RowId row) {
-  std::byte* address = nullptr;
+  RowAddress address;
   REQUIRE(c.placer.place(session, row, address) == RowPlacer::Step::Ready);
   return c.mover.carry_out(session);
 }
@@ -25,9 +25,10 @@ bool fetch(CacheParts& c, RowSession& session, RowId row) {
 TEST_CASE("a fetched row has the bytes of its home") {
   CacheParts c{Kind::Blocks, 4};
   c.gather({11, 12});
-  const auto* const row = c.memory.slot(c.directory.slot_of(12));
-  CHECK(row[0] == std::byte{12});
-  CHECK(std::memcmp(row, row + 1, c.layout.row_bytes - 1) == 0);
+  const auto row = c.memory.slot(c.directory.slot_of(12));
+  CHECK(row.values[0] == std::byte{12});
+  CHECK(std::memcmp(row.values, row.values + 1, c.layout.values_bytes() - 1) == 0);
+  CHECK(std::memcmp(row.values, row.state, c.layout.state_bytes()) == 0);
   c.directory.check_invariants();
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("if the block of a victim cannot be written, its rows stay dirty in th
   for (const RowId row : {8, 9}) {
     CHECK(c.directory.is_dirty(row));
     CHECK(c.is_stuck(row));
-    CHECK(c.memory.slot(c.directory.slot_of(row))[0] == ~std::byte(row));
+    CHECK(c.memory.slot(c.directory.slot_of(row)).values[0] == ~std::byte(row));
   }
   CHECK(c.directory.counters().write_errors == 2);
   CHECK(c.mover.write_dirty(session).row == 8);

@@ -16,7 +16,7 @@ TEST_CASE("a row that is in a slot is used there, and pinned once by each sessio
   CacheParts c{Kind::Rows, 2};
   c.gather({3});
   auto session = c.session(Purpose::Gather);
-  std::byte* address = nullptr;
+  RowAddress address;
   CHECK(c.placer.place(session, 3, address) == Step::Ready);
   CHECK(c.placer.place(session, 3, address) == Step::Ready);
   CHECK(address == c.memory.slot(c.directory.slot_of(3)));
@@ -27,7 +27,7 @@ TEST_CASE("a row that is in a slot is used there, and pinned once by each sessio
 TEST_CASE("a session waits for a row that another one fetches, and not for its own") {
   CacheParts c{Kind::Rows, 2};
   auto first = c.session(Purpose::Gather), second = c.session(Purpose::Gather);
-  std::byte* address = nullptr;
+  RowAddress address;
   CHECK(c.placer.place(first, 3, address) == Step::Ready);
   CHECK(c.placer.place(second, 3, address) == Step::Busy);
   CHECK(c.placer.place(first, 3, address) == Step::Ready);
@@ -38,7 +38,7 @@ TEST_CASE("a session waits for a row that another one fetches, and not for its o
 TEST_CASE("a missed row takes a free slot, then that of a victim, which nobody uses") {
   CacheParts c{Kind::Blocks, 2};
   auto first = c.session(Purpose::Gather), second = c.session(Purpose::Update);
-  std::byte* address = nullptr;
+  RowAddress address;
   CHECK(c.placer.place(first, 3, address) == Step::Ready);
   c.mover.carry_out(first);
   c.gather({4});
@@ -54,9 +54,9 @@ TEST_CASE("a row that is not admitted is read in an addressable slow tier, but u
   CacheParts c{Kind::Rows, 2};
   c.noting->admits = false;
   auto reads = c.session(Purpose::Gather), writes = c.session(Purpose::Update);
-  std::byte* address = nullptr;
+  RowAddress address;
   CHECK(c.placer.place(reads, 3, address) == Step::Ready);
-  CHECK(address == c.home.address() + 3 * c.layout.row_bytes);
+  CHECK(address == c.home.rows()[3]);
   CHECK(c.directory.entry(3).is_nowhere());
   CHECK(c.placer.place(writes, 3, address) == Step::Ready);
   CHECK(c.directory.slots().is_staging(c.directory.entry(3).slot()));
@@ -90,7 +90,7 @@ TEST_CASE("rows that are missing are refused in the child of a fork, and rows in
   c.gather({3});
   c.home.cut_off();
   auto session = c.session(Purpose::Gather);
-  std::byte* address = nullptr;
+  RowAddress address;
   CHECK(c.placer.place(session, 3, address) == Step::Ready);
   CHECK(c.placer.place(session, 4, address) == Step::Unreadable);
   CHECK(session.failure.row == 4);

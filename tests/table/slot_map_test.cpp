@@ -17,20 +17,27 @@ using namespace tier::detail;
 
 namespace {
 
-constexpr std::size_t row_bytes = 8;
+constexpr std::size_t row_bytes = 8, home_bytes = 12;
 
 struct Mapped {
   std::array<std::atomic<std::uint32_t>, 5> memory{};
   std::array<std::byte, 4 * row_bytes> slots{};
-  std::array<std::byte, 5 * row_bytes> home{};
+  alignas(float) std::array<std::byte, 5 * home_bytes> home{};
+  std::array<float, 4> slot_states{};
   SlotMap map{memory.data(), 5};
+
+  [[nodiscard]] RowArray in_slots() {
+    return {slots.data(), reinterpret_cast<std::byte*>(slot_states.data()), row_bytes, sizeof(float)};
+  }
+  /// States lie behind the values.
+  [[nodiscard]] RowArray at_home() { return {home.data(), home.data() + row_bytes, home_bytes, home_bytes}; }
 };
 
 }  // namespace
 
 TEST_CASE("a view finds a row in its slot once it is readable, and no sooner") {
   Mapped m;
-  const auto view = m.map.view(m.slots.data(), row_bytes);
+  const auto view = m.map.view(m.in_slots());
   CHECK(view.find(3) == nullptr);
   m.map.set(3, MapEntry::on_its_way(2));
   CHECK(view.find(3) == nullptr);
@@ -54,12 +61,12 @@ TEST_CASE("the version of a map is even, and another one after each change") {
 
 TEST_CASE("a direct view finds a row that is in no slot, or on its way to one, at home") {
   Mapped m;
-  const DirectView view{m.map.view(m.slots.data(), row_bytes), m.home.data()};
+  const DirectView view{m.map.view(m.in_slots()), m.at_home()};
   const auto where = [&](RowId row) { return view.at(view.entry(row), row); };
-  CHECK(where(4) == &m.home[4 * row_bytes]);
+  CHECK(where(4) == &m.home[4 * home_bytes]);
   CHECK(view.is_at_home(where(4), m.home.size()));
   m.map.set(4, MapEntry::on_its_way(1));
-  CHECK(where(4) == &m.home[4 * row_bytes]);
+  CHECK(where(4) == &m.home[4 * home_bytes]);
   m.map.set(4, MapEntry::readable(1));
   CHECK(where(4) == &m.slots[1 * row_bytes]);
   CHECK(!view.is_at_home(where(4), m.home.size()));
@@ -70,11 +77,12 @@ TEST_CASE("writing directly makes a slot dirty, and no other one") {
   std::array<std::atomic<std::uint32_t>, 1> bits{};
   DirtyBits dirty{bits.data(), 4};
   m.map.set(0, MapEntry::readable(3));
-  const DirectWriter writer{DirectView{m.map.view(m.slots.data(), row_bytes), m.home.data()}, dirty};
+  const DirectWriter writer{DirectView{m.map.view(m.in_slots()), m.at_home()}, m.in_slots(), m.at_home(),
+                            dirty};
   const auto at = [&](RowId row) { return writer.at(writer.view().entry(row), row); };
-  CHECK(at(1) == &m.home[1 * row_bytes]);
+  CHECK(at(1) == RowAddress{&m.home[home_bytes], reinterpret_cast<float*>(&m.home[home_bytes + row_bytes])});
   CHECK(!dirty.is_dirty(0));
-  CHECK(at(0) == &m.slots[3 * row_bytes]);
+  CHECK(at(0) == RowAddress{&m.slots[3 * row_bytes], &m.slot_states[3]});
   CHECK(dirty.is_dirty(3));
   CHECK(!dirty.is_dirty(2));
 }

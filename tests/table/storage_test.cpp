@@ -201,12 +201,13 @@ TEST_CASE(
 TEST_CASE("narrow rows take half the bytes, and their state behind them is aligned") {
   const MemoryTier blocks{{"blocks", 1_MiB, std::chrono::nanoseconds{1}, false}};
   for (const auto storage : {RowStorage::Half, RowStorage::BFloat16}) {
-    CHECK(detail::row_layout(layout_options(storage, 64, 0)).row_bytes == 128);
+    CHECK(detail::row_layout(layout_options(storage, 64, 0)).use.value_stride == 128);
+    CHECK(detail::row_layout(layout_options(storage, 64, 1)).use.value_stride == 128);
     CHECK(detail::row_layout(layout_options(storage, 64, 1)).row_bytes == 132);
-    CHECK(detail::row_layout(layout_options(storage, 63, 1)).row_bytes == 132);
     CHECK(detail::row_layout(layout_options(storage, 63, 1)).state_offset() == 128);
-    CHECK(detail::row_layout(layout_options(storage, 1023, 0)).row_bytes == 2048);  // whole cache lines
-    CHECK(detail::row_layout(layout_options(storage, 15, 0)).row_bytes == 32);
+    CHECK(detail::row_layout(layout_options(storage, 1023, 0)).use.value_stride ==
+          2048);  // whole cache lines
+    CHECK(detail::row_layout(layout_options(storage, 15, 0)).use.value_stride == 30);
     // On a device, in blocks of 512 bytes.
     CHECK(detail::row_layout(layout_options(storage, 64, 0), blocks).block_rows == 4);
     CHECK(detail::row_layout(layout_options(RowStorage::Float, 64, 0), blocks).block_rows == 2);

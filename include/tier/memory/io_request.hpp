@@ -18,6 +18,9 @@ struct IoRequest {
   std::byte* memory = nullptr;  ///< aligned in the same way
   std::size_t size = 0;         ///< a multiple in the same way
   std::error_code error{};      ///< set on return
+  /// A part of the same access as the request before it, such as a row's state beside its values: an emulated tier charges
+  /// both as one. Only for tiers that the CPU can address.
+  bool joined = false;
 };
 
 }  // namespace tier

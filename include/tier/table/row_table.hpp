@@ -235,8 +235,8 @@ class [[nodiscard]] RowTable<T>::Batch {
   template <class F>
   void update_by(detail::Bags bags, std::span<const T> gradients, std::size_t stride, const F& optimizer) {
     if constexpr (requires { F::state_columns; }) core_->check_state_columns(F::state_columns);
-    const auto apply = [&](T* row, const T* gradient) noexcept {
-      optimizer(std::span{row, dim_}, std::span{row + dim_, state_columns_}, std::span{gradient, dim_});
+    const auto apply = [&](T* row, T* state, const T* gradient) noexcept {
+      optimizer(std::span{row, dim_}, std::span{state, state_columns_}, std::span{gradient, dim_});
     };
     core_->update(ids_, bags, gradients, stride, apply, record_);
   }

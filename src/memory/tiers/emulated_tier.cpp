@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "memory/tiers/emulated_tier.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "memory/io/io_pieces.hpp"
 
 namespace tier {
+
+namespace {
+
+std::size_t accesses(std::span<const IoRequest> requests) noexcept {
+  return static_cast<std::size_t>(std::count_if(requests.begin(), requests.end(),
+                                                [](const IoRequest& request) { return !request.joined; }));
+}
+
+}  // namespace
 
 EmulatedTier::EmulatedTier(const TierSpec& spec, std::string name, const TierModel& model)
     : DramTier{spec, std::move(name), model},
@@ -22,7 +32,7 @@ void EmulatedTier::transfer(Direction direction, std::span<IoRequest> requests) 
   if (requests.empty()) return;
   const auto since = EmulatedLink::Clock::now();
   // A device that is reached by I/O takes adjacent requests as one operation, as a disk behind a file does.
-  const auto count = model_.addressable ? requests.size() : operations(requests);
+  const auto count = model_.addressable ? accesses(requests) : operations(requests);
   EmulatedLink::Flight flight{link(direction), static_cast<unsigned>(count)};
   DramTier::transfer(direction, requests);
   std::uint64_t bytes = 0;

@@ -50,6 +50,8 @@ void FaultyTier::transfer(Direction direction, std::span<IoRequest> requests) no
     if (failing == requests.end()) return;
     failing->error = error;
     requests = requests.subspan(passing + 1);
+    for (; !requests.empty() && requests.front().joined; requests = requests.subspan(1))
+      requests.front().error = error;  // the same access
   }
 }
 

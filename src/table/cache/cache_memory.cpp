@@ -21,8 +21,8 @@ CacheMemory::CacheMemory(Manager& manager, const RowLayout& layout, const CacheS
       limits_{MoveLimits::of(layout, shape)},
       storage_{manager.allocate_fixed(storage_bytes(layout, shape), cache_alignment, Manager::fastest(),
                                       name + ".slots")},
-      slots_{storage_.address() + shape.buffers * layout.block_bytes},
-      states_{reinterpret_cast<SlotState*>(slots_ + shape.slot_bytes(layout))},
+      slots_{layout.slots(storage_.address() + shape.buffers * layout.block_bytes, slot_count())},
+      states_{reinterpret_cast<SlotState*>(slots_.values + shape.slot_bytes(layout))},
       map_{reinterpret_cast<std::atomic<std::uint32_t>*>(states_ + slot_count())},
       log_{reinterpret_cast<RowId*>(map_ + layout.rows)},
       dirty_{reinterpret_cast<std::atomic<std::uint32_t>*>(log_ + shape.log)} {}

@@ -31,12 +31,12 @@ class CacheMemory {
   [[nodiscard]] Bytes bytes() const noexcept { return storage_.size_bytes(); }
 
   [[nodiscard]] std::span<std::byte> buffers() const noexcept {
-    return {storage_.address(), static_cast<std::size_t>(slots_ - storage_.address())};
+    return {storage_.address(), static_cast<std::size_t>(slots_.values - storage_.address())};
   }
-  [[nodiscard]] const std::byte* slots() const noexcept { return slots_; }
-  [[nodiscard]] std::byte* slot(SlotId slot) const noexcept { return slots_ + slot * layout_.row_bytes; }
-  [[nodiscard]] SlotId slot_at(const std::byte* address) const noexcept {
-    return static_cast<SlotId>(static_cast<std::size_t>(address - slots_) / layout_.row_bytes);
+  [[nodiscard]] const RowArray& slots() const noexcept { return slots_; }
+  [[nodiscard]] RowAddress slot(SlotId slot) const noexcept { return slots_[slot]; }
+  [[nodiscard]] SlotId slot_at(const RowAddress& row) const noexcept {
+    return static_cast<SlotId>(static_cast<std::size_t>(row.values - slots_.values) / slots_.value_stride);
   }
   [[nodiscard]] bool is_staging(SlotId slot) const noexcept { return slot >= shape_.slots; }
   [[nodiscard]] std::size_t slot_count() const noexcept { return std::size_t{shape_.slots} + shape_.staging; }
@@ -56,7 +56,7 @@ class CacheMemory {
   const CacheShape shape_;
   const MoveLimits limits_;
   PlacedStorage storage_;
-  std::byte* slots_;
+  RowArray slots_;
   SlotState* states_;
   std::atomic<std::uint32_t>* map_;
   RowId* log_;

@@ -22,7 +22,7 @@ MoveLimits MoveLimits::of(const RowLayout& layout, const CacheShape& shape) noex
     limits.blocks = std::numeric_limits<std::size_t>::max();
   }
   limits.moves = std::max({limits.fetches, std::size_t{8} * shape.buffers, std::size_t{shape.staging}});
-  limits.requests = layout.block_rows > 1 ? 0 : limits.moves;
+  limits.requests = layout.block_rows > 1 ? 0 : 2 * limits.moves;
   return limits;
 }
 

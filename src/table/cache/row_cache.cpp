@@ -35,17 +35,14 @@ void RowCache::write_all(FunctionRef<void(RowId, RowId, std::byte*)> fill) {
   constexpr std::size_t most = 4 << 20;
   const auto& layout = memory_.layout();
   const auto memory = memory_.before_first_fetch();
-  const auto at_once = std::max<std::size_t>(1, std::min(most, memory.size()) / layout.block_bytes);
-  for (std::size_t first = 0; first < layout.blocks(); first += at_once) {
-    const auto blocks = std::min(at_once, layout.blocks() - first);
-    const auto row = static_cast<RowId>(first * layout.block_rows);
-    const auto rows = std::min<std::size_t>(blocks * layout.block_rows, layout.rows - row);
-    const std::span piece{memory.data(), blocks * layout.block_bytes};
-    std::memset(piece.data(), 0, piece.size());  // padding must be the same in every run
-    fill(row, static_cast<RowId>(rows), piece.data());
+  const auto at_once = layout.most_homes(std::min(most, memory.size()));
+  for (RowId first = 0; first < layout.rows; first += at_once) {
+    const auto count = std::min(at_once, layout.rows - first);
+    std::memset(memory.data(), 0, layout.home_bytes(count));  // padding must be the same in every run
+    fill(first, count, memory.data());
     const MutexLock pass{gate_};
-    const auto error = home_.write_blocks(static_cast<RowId>(first), piece);
-    if (error) throw row_error({row, error}, "cannot write the first contents of");
+    const auto error = home_.write_rows(first, count, memory.data());
+    if (error) throw row_error({first, error}, "cannot write the first contents of");
   }
 }
 
@@ -62,7 +59,7 @@ void RowCache::open(RowSession& session) noexcept {
 }
 
 std::size_t RowCache::acquire(RowSession& session, std::span<const RowId> rows,
-                              std::span<std::byte*> addresses) {
+                              std::span<RowAddress> addresses) {
   session.reserve(memory_.limits(), rows.size());  // whatever may throw comes first
   open(session);
   MutexLock lock{lock_.mutex};
@@ -111,7 +108,7 @@ std::size_t RowCache::acquire(RowSession& session, std::span<const RowId> rows,
 
 // Places rows from `next` on, until one is not ready or the session has as many fetches as are moved at once.
 RowPlacer::Step RowCache::place_some(RowSession& session, std::span<const RowId> rows,
-                                     std::span<std::byte*> addresses, std::size_t& next) {
+                                     std::span<RowAddress> addresses, std::size_t& next) {
   for (; next < rows.size() && !session.fetches.is_full(memory_.limits()); ++next) {
     const auto waited = session.waited;
     const auto step = placer_.place(session, rows[next], addresses[next]);

@@ -53,19 +53,20 @@ class RowCache {
   [[nodiscard]] Bytes bytes() const noexcept { return memory_.bytes(); }
 
   /// Writes the first contents of all rows, in pieces.   \pre  Nothing else is called yet.
-  /// \param fill  sets rows [first, first + count) at an address with the layout of the slow tier; the memory is zeroed
+  /// \param fill  sets rows [first, first + count) at an address, where they lie as `RowLayout::home` says; the memory is
+  ///              zeroed
   void write_all(FunctionRef<void(RowId first, RowId count, std::byte* memory)> fill);
 
   // Readers use these without a lock, inside an epoch.
   [[nodiscard]] Epochs& epochs() noexcept { return epochs_; }
-  [[nodiscard]] SlotView view() const noexcept {
-    return map_.view(memory_.slots(), memory_.layout().row_bytes);
-  }
+  [[nodiscard]] SlotView view() const noexcept { return map_.view(memory_.slots()); }
 
   // Direct use: rows that are in no slot are used in the slow tier, which the CPU can address, and only the background moves
   // rows.
-  [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.address()}; }
-  [[nodiscard]] DirectWriter direct_writer() noexcept { return {direct_view(), dirty_}; }
+  [[nodiscard]] DirectView direct_view() const noexcept { return {view(), home_.rows()}; }
+  [[nodiscard]] DirectWriter direct_writer() noexcept {
+    return {direct_view(), memory_.slots(), home_.rows(), dirty_};
+  }
   /// See `SlotMap::version`.
   [[nodiscard]] std::uint64_t map_version() const noexcept { return map_.version(); }
   /// Returns how many uses `review` tells the policy of in each call, at most.
@@ -87,7 +88,7 @@ class RowCache {
   /// \param addresses  set for the rows that were pinned
   /// \return           how many were pinned; at least one, unless there are no rows
   /// \throws           `TierError` naming the row that cannot be read, `OutOfTierMemory`; nothing is pinned then
-  std::size_t acquire(RowSession& session, std::span<const RowId> rows, std::span<std::byte*> addresses)
+  std::size_t acquire(RowSession& session, std::span<const RowId> rows, std::span<RowAddress> addresses)
       TIER_EXCLUDES(lock_.mutex);
   /// Unpins all rows; those of an `Update` session become dirty.
   /// \param used  false: the caller has not written to the rows
@@ -140,7 +141,7 @@ class RowCache {
  private:
   void open(RowSession& session) noexcept TIER_EXCLUDES(lock_.mutex);
   [[nodiscard]] RowPlacer::Step place_some(RowSession& session, std::span<const RowId> rows,
-                                           std::span<std::byte*> addresses, std::size_t& next)
+                                           std::span<RowAddress> addresses, std::size_t& next)
       TIER_REQUIRES(lock_.mutex);
   [[nodiscard]] TierError row_error(const RowFailure& failure, std::string_view what) const;
   [[nodiscard]] OutOfTierMemory no_room_error() const TIER_REQUIRES(lock_.mutex);

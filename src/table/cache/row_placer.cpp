@@ -21,7 +21,7 @@ class RowPlacer::MayGo final : public SlotFilter {
   BatchNumber but_not_of_;
 };
 
-RowPlacer::Step RowPlacer::place(RowSession& session, RowId row, std::byte*& address) {
+RowPlacer::Step RowPlacer::place(RowSession& session, RowId row, RowAddress& address) {
   const auto entry = directory_.entry(row);
   if (entry.is_nowhere()) {
     const auto step = place_missing(session, row, address);
@@ -45,7 +45,7 @@ RowPlacer::Step RowPlacer::place(RowSession& session, RowId row, std::byte*& add
   return Step::Ready;
 }
 
-RowPlacer::Step RowPlacer::place_missing(RowSession& session, RowId row, std::byte*& address) {
+RowPlacer::Step RowPlacer::place_missing(RowSession& session, RowId row, RowAddress& address) {
   if (home_.is_cut_off()) {
     session.failure = {row, std::make_error_code(std::errc::operation_not_permitted)};
     return Step::Unreadable;
@@ -65,22 +65,22 @@ RowPlacer::Step RowPlacer::place_missing(RowSession& session, RowId row, std::by
   return slot == no_slot ? Step::NoRoom : fetch(session, row, slot, address);
 }
 
-RowPlacer::Step RowPlacer::fetch(RowSession& session, RowId row, SlotId slot, std::byte*& address) {
+RowPlacer::Step RowPlacer::fetch(RowSession& session, RowId row, SlotId slot, RowAddress& address) {
   directory_.begin_fetch(session, row, slot);
   address = memory_.slot(slot);
   return Step::Ready;
 }
 
-RowPlacer::Step RowPlacer::read_in_place(RowSession& session, RowId row, std::byte*& address) noexcept {
+RowPlacer::Step RowPlacer::read_in_place(RowSession& session, RowId row, RowAddress& address) noexcept {
   const auto bytes = memory_.layout().row_bytes;
   auto& counters = directory_.counters();
-  if (const auto error = home_.tier().access_error(Direction::Read, home_.place_of(row), bytes)) {
+  if (const auto error = home_.access_error(row)) {
     ++counters.read_errors;
     session.failure = {row, error};
     return Step::Unreadable;
   }
   session.in_place.add(bytes);
-  address = home_.address() + std::uint64_t{row} * bytes;
+  address = home_.rows()[row];
   if (session.purpose == Purpose::Gather) ++counters.missed_rows, ++counters.in_place_rows;
   counters.in_place_bytes += bytes;
   return Step::Ready;

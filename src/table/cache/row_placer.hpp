@@ -32,7 +32,7 @@ class RowPlacer {
       : memory_{memory}, home_{home}, policy_{policy}, directory_{directory} {}
 
   /// Pins a row, and begins to fetch it if it is missing.   \param[out] address  where the row is used, if `Ready`
-  Step place(RowSession& session, RowId row, std::byte*& address);
+  Step place(RowSession& session, RowId row, RowAddress& address);
   /// Returns a free slot for a missing row, or one whose row may go: rows that are not held go first, held ones follow, so
   /// that the caller need not wait. `no_slot` if there is none; a prefetch takes no held rows.
   [[nodiscard]] SlotId take_slot(const RowSession& session, RowId row) noexcept;
@@ -40,9 +40,9 @@ class RowPlacer {
  private:
   class MayGo;
 
-  Step place_missing(RowSession& session, RowId row, std::byte*& address);
-  Step fetch(RowSession& session, RowId row, SlotId slot, std::byte*& address);
-  Step read_in_place(RowSession& session, RowId row, std::byte*& address) noexcept;
+  Step place_missing(RowSession& session, RowId row, RowAddress& address);
+  Step fetch(RowSession& session, RowId row, SlotId slot, RowAddress& address);
+  Step read_in_place(RowSession& session, RowId row, RowAddress& address) noexcept;
   [[nodiscard]] SlotId any_slot() noexcept;
 
   const CacheMemory& memory_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "table/cache/row_store.hpp"
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,7 @@ namespace tier::detail {
 RowStore::RowStore(const RowLayout& layout, PlacedStorage storage, std::span<std::byte> buffers)
     : layout_{layout},
       storage_{std::move(storage)},
+      rows_{storage_.address() == nullptr ? RowArray{} : layout_.homes(storage_.address(), layout_.rows)},
       most_blocks_{buffers.size() / layout.block_bytes},
       buffers_{buffers} {
   const MutexLock lock{mutex_};
@@ -16,10 +18,30 @@ RowStore::RowStore(const RowLayout& layout, PlacedStorage storage, std::span<std
   requests_.reserve(most_blocks_);
 }
 
-std::error_code RowStore::write_blocks(RowId first, std::span<std::byte> memory) noexcept {
-  IoRequest request{place_of(first), memory.data(), memory.size(), {}};
-  tier().transfer(Direction::Write, {&request, 1});
-  return request.error;
+std::error_code RowStore::access_error(RowId row) const noexcept {
+  const auto offsets = layout_.home_offsets(row);
+  const auto error_at = [&](std::uint64_t offset, std::size_t bytes) {
+    return tier().access_error(Direction::Read, storage_.offset() + offset, bytes);
+  };
+  const auto error = error_at(offsets.values, layout_.values_bytes());
+  return error || layout_.state_columns == 0 ? error : error_at(offsets.state, layout_.state_bytes());
+}
+
+std::error_code RowStore::write_rows(RowId first, RowId count, std::byte* memory) noexcept {
+  std::array<IoRequest, 2> requests{};
+  std::size_t parts = 1;
+  if (layout_.home_is_array) {
+    const auto from = layout_.homes(memory, count);
+    const auto& use = layout_.use;
+    const auto to = layout_.home_offsets(first);
+    requests[0] = {storage_.offset() + to.values, from.values, count * use.value_stride, {}};
+    requests[1] = {storage_.offset() + to.state, from.states, count * use.state_stride, {}};
+    parts += layout_.state_columns != 0;
+  } else {
+    requests[0] = {place_of(first / layout_.block_rows), memory, layout_.home_bytes(count), {}};
+  }
+  tier().transfer(Direction::Write, std::span{requests}.first(parts));
+  return requests[0].error ? requests[0].error : requests[1].error;
 }
 
 StoreTraffic RowStore::transfer(Direction direction, std::span<RowIo> rows,
@@ -40,8 +62,8 @@ StoreTraffic RowStore::transfer(Direction direction, std::span<RowIo> rows,
       if (block.error) continue;
       if (!reads && is_whole(block)) clear_padding(block);
       for (auto& row : block.rows) {
-        auto* const buffer = in_buffer(block, row.row);
-        std::memcpy(reads ? row.memory : buffer, reads ? buffer : row.memory, layout_.row_bytes);
+        const auto home = layout_.home(buffer_of(block), layout_.block_rows, row.row % layout_.block_rows);
+        reads ? copy_row(row.memory, home) : copy_row(home, row.memory);
       }
     }
     if (!reads) traffic.writes += transfer_blocks(Direction::Write, [](const Block&) { return true; });
@@ -56,15 +78,35 @@ StoreTraffic RowStore::transfer(Direction direction, std::span<RowIo> rows,
 StoreTraffic RowStore::transfer_rows(Direction direction, std::span<RowIo> rows,
                                      std::vector<IoRequest>& requests) noexcept {
   requests.clear();
-  for (const auto& row : rows) requests.push_back({place_of(row.row), row.memory, layout_.row_bytes, {}});
+  for (const auto& row : rows) list_requests(row, requests);
   tier().transfer(direction, requests);
   std::uint64_t moved = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].error = requests[i].error;
-    moved += !requests[i].error;
+  auto request = requests.begin();
+  for (auto& row : rows) {
+    row.error = request->error;
+    while (++request != requests.end() && request->joined)
+      if (request->error) row.error = request->error;
+    moved += !row.error;
   }
   if (direction == Direction::Read) return {.bytes_in = moved * layout_.row_bytes, .reads = moved};
   return {.bytes_out = moved * layout_.row_bytes, .writes = moved};
+}
+
+void RowStore::list_requests(const RowIo& row, std::vector<IoRequest>& requests) const noexcept {
+  if (!tier().model().addressable) {
+    requests.push_back({place_of(row.row), row.memory.values, layout_.row_bytes, {}});
+    return;
+  }
+  const auto home = layout_.home_offsets(row.row);
+  requests.push_back({storage_.offset() + home.values, row.memory.values, layout_.values_bytes(), {}});
+  if (layout_.state_columns == 0) return;
+  auto* const state = reinterpret_cast<std::byte*>(row.memory.state);
+  requests.push_back({storage_.offset() + home.state, state, layout_.state_bytes(), {}, true});
+}
+
+void RowStore::copy_row(const RowAddress& to, const RowAddress& from) const noexcept {
+  std::memcpy(to.values, from.values, layout_.values_bytes());
+  if (layout_.state_columns != 0) std::memcpy(to.state, from.state, layout_.state_bytes());
 }
 
 // Lists the blocks of the first rows, at most as many as there are buffers.   \return  how many rows these are
@@ -85,11 +127,7 @@ std::uint64_t RowStore::transfer_blocks(Direction direction, const F& which) noe
   requests_.clear();
   const auto moves = [&](const Block& block) { return !block.error && which(block); };
   for (const auto& block : blocks_)
-    if (moves(block))
-      requests_.push_back({place_of(block.index),
-                           in_buffer(block, block.index * layout_.block_rows),
-                           layout_.block_bytes,
-                           {}});
+    if (moves(block)) requests_.push_back({place_of(block.index), buffer_of(block), layout_.block_bytes, {}});
   if (requests_.empty()) return 0;
   tier().transfer(direction, requests_);
   std::uint64_t moved = 0;
@@ -106,13 +144,11 @@ std::uint64_t RowStore::transfer_blocks(Direction direction, const F& which) noe
 // Zeros the padding of a block, so that it is the same in every run.
 void RowStore::clear_padding(const Block& block) noexcept {
   const auto used = layout_.rows_in(block.index) * layout_.row_bytes;
-  std::memset(in_buffer(block, block.index * layout_.block_rows) + used, 0, layout_.block_bytes - used);
+  std::memset(buffer_of(block) + used, 0, layout_.block_bytes - used);
 }
 
-std::byte* RowStore::in_buffer(const Block& block, RowId row) const noexcept {
-  const auto buffer = static_cast<std::size_t>(&block - blocks_.data());
-  return buffers_.data() + buffer * layout_.block_bytes +
-         (row - block.index * layout_.block_rows) * layout_.row_bytes;
+std::byte* RowStore::buffer_of(const Block& block) const noexcept {
+  return buffers_.data() + static_cast<std::size_t>(&block - blocks_.data()) * layout_.block_bytes;
 }
 
 }  // namespace tier::detail

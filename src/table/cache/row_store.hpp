@@ -17,7 +17,7 @@ namespace tier::detail {
 /// A row to move, and its memory.
 struct RowIo {
   RowId row;
-  std::byte* memory;
+  RowAddress memory;
   std::error_code error{};
 };
 
@@ -40,24 +40,27 @@ class RowStore {
 
   [[nodiscard]] Tier& tier() const noexcept { return storage_.tier(); }
   [[nodiscard]] TierIndex tier_index() const noexcept { return storage_.tier_index(); }
-  /// Returns where the rows are, one after the other; null if the CPU cannot address them.
-  [[nodiscard]] std::byte* address() const noexcept { return storage_.address(); }
+  /// Returns the rows.   \pre  the CPU can address them
+  [[nodiscard]] const RowArray& rows() const noexcept { return rows_; }
+  /// Returns the error of a row that the CPU cannot read in the tier, see `Tier::access_error`.
+  [[nodiscard]] std::error_code access_error(RowId row) const noexcept;
 
   /// Cuts the rows off, in the child of a fork: the tier's files are the parent's. Each transfer fails from now on.
   /// \pre  No transfer runs.
   void cut_off() noexcept { cut_off_ = true; }
   [[nodiscard]] bool is_cut_off() const noexcept { return cut_off_; }
 
-  /// Returns the offset in the tier of a block, or of a row if each row is a block.
+  /// Returns the offset in the tier of a block, or of a row if each row is a block.   \pre  homes are no array
   [[nodiscard]] std::uint64_t place_of(RowId block) const noexcept {
     return storage_.offset() + std::uint64_t{block} * layout_.block_bytes;
   }
 
-  /// Writes blocks (rows, if each is one) from `first` on, all at once.   \pre  No other transfer runs.
-  [[nodiscard]] std::error_code write_blocks(RowId first, std::span<std::byte> memory) noexcept;
+  /// Writes rows from `first` on, which begins a block, all at once.
+  /// \param memory  `count` rows as they live, see `RowLayout::home`   \pre  No other transfer runs.
+  [[nodiscard]] std::error_code write_rows(RowId first, RowId count, std::byte* memory) noexcept;
   /// Moves rows; sets the error of each that could not be moved. Works in rounds of as many blocks as there are buffers.
   /// \param rows      ascending, without duplicates
-  /// \param requests  scratch memory, with capacity for one request a row
+  /// \param requests  scratch memory, with capacity for two requests a row
   StoreTraffic transfer(Direction direction, std::span<RowIo> rows, std::vector<IoRequest>& requests) noexcept
       TIER_EXCLUDES(mutex_);
 
@@ -69,6 +72,9 @@ class RowStore {
     std::error_code error{};
   };
 
+  /// Lists the requests of one row: its values, and its state, if that lies apart from them at either end.
+  void list_requests(const RowIo& row, std::vector<IoRequest>& requests) const noexcept;
+  void copy_row(const RowAddress& to, const RowAddress& from) const noexcept;
   StoreTraffic transfer_rows(Direction direction, std::span<RowIo> rows,
                              std::vector<IoRequest>& requests) noexcept;
   std::size_t list_blocks(std::span<RowIo> rows) noexcept TIER_REQUIRES(mutex_);
@@ -79,10 +85,11 @@ class RowStore {
     return block.rows.size() == layout_.rows_in(block.index);
   }
   void clear_padding(const Block& block) noexcept TIER_REQUIRES(mutex_);
-  [[nodiscard]] std::byte* in_buffer(const Block& block, RowId row) const noexcept TIER_REQUIRES(mutex_);
+  [[nodiscard]] std::byte* buffer_of(const Block& block) const noexcept TIER_REQUIRES(mutex_);
 
   const RowLayout layout_;
   PlacedStorage storage_;
+  const RowArray rows_;            // if the CPU can address them
   const std::size_t most_blocks_;  // that fit the buffers
   bool cut_off_ = false;           // set in the child before `fork` returns there
   Mutex mutex_;

@@ -46,9 +46,7 @@ class SlotMap {
     for (RowId row = 0; row < rows; ++row) std::construct_at(&entries_[row], MapEntry::nowhere().bits());
   }
 
-  [[nodiscard]] SlotView view(const std::byte* slots, std::size_t row_bytes) const noexcept {
-    return {entries_, slots, row_bytes};
-  }
+  [[nodiscard]] SlotView view(const RowArray& slots) const noexcept { return {entries_, slots}; }
   /// Returns the number of changes, doubled; odd while one is made. What was read between two equal even versions is
   /// consistent.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }

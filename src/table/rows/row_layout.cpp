@@ -15,31 +15,41 @@ constexpr std::size_t most_columns = std::size_t{1} << 28;  // so that the bytes
 constexpr RowId most_logged = 1 << 14;
 
 // A row that begins at a cache line touches one line less. That is worth 3 % of memory, the overhead allowed to tables.
-std::size_t padded(std::size_t row_bytes) {
-  const auto whole_lines = round_up(row_bytes, cache_line);
-  return (whole_lines - row_bytes) * 32 <= row_bytes ? whole_lines : row_bytes;
+std::size_t padded(std::size_t bytes) {
+  const auto whole_lines = round_up(bytes, cache_line);
+  return (whole_lines - bytes) * 32 <= bytes ? whole_lines : bytes;
 }
 
 std::size_t multiple_of(std::size_t n, std::size_t unit) { return (n + unit - 1) / unit * unit; }
 
-RowLayout layout_of(const TableOptions& options, std::size_t row_bytes, std::uint64_t block_rows,
-                    std::size_t block_bytes) {
-  return {.rows = static_cast<RowId>(options.rows),
-          .dim = options.dim,
-          .value_bytes = value_bytes(options.storage),
-          .state_columns = options.state_columns,
-          .row_bytes = row_bytes,
-          .block_rows = static_cast<RowId>(block_rows),
-          .block_bytes = block_bytes};
+/// Returns a layout for memory, in which a block is a row.
+RowLayout in_memory(const TableOptions& options) {
+  RowLayout layout{.rows = static_cast<RowId>(options.rows),
+                   .dim = options.dim,
+                   .value_bytes = value_bytes(options.storage),
+                   .state_columns = options.state_columns};
+  layout.use = {padded(layout.values_bytes()), layout.state_bytes(), true};
+  layout.row_bytes = layout.block_bytes = layout.used_row_bytes();
+  return layout;
 }
 
-/// Returns the bytes of a row with its state, not padded.
-std::size_t bare_bytes(const TableOptions& options) { return layout_of(options, 0, 1, 0).used_row_bytes(); }
+/// True for memory: a tier that is read in pieces no larger than a cache line.
+bool is_memory(const Tier& tier) {
+  return tier.model().addressable && tier.model().granularity.count <= cache_line;
+}
 
 }  // namespace
 
 RowId RowLayout::rows_in(RowId block) const noexcept {
   return std::min(block_rows, rows - block * block_rows);
+}
+
+RowId RowLayout::most_homes(std::size_t bytes) const noexcept {
+  constexpr std::size_t before_states = 64;
+  const auto units =
+      home_is_array ? (bytes - std::min(bytes, before_states)) / use.bytes_per_row() : bytes / block_bytes;
+  const auto whole = std::uint64_t{std::max<std::size_t>(units, 1)} * block_rows;
+  return static_cast<RowId>(std::min<std::uint64_t>(whole, std::uint64_t{blocks()} * block_rows));
 }
 
 void check_options(const TableOptions& options) {
@@ -64,32 +74,41 @@ void check_options(const TableOptions& options) {
   if (!(options.share >= 0 && options.share <= 1)) fail("its share of the fastest tier must be from 0 to 1");
 }
 
-RowLayout row_layout(const TableOptions& options) {
-  const auto row_bytes = padded(bare_bytes(options));
-  return layout_of(options, row_bytes, 1, row_bytes);
-}
+RowLayout row_layout(const TableOptions& options) { return in_memory(options); }
 
 RowLayout row_layout(const TableOptions& options, const Tier& slow) {
-  if (slow.model().addressable) return row_layout(options);
+  auto layout = in_memory(options);
+  if (is_memory(slow)) return layout;
+  layout.home_is_array = false;
+  if (slow.model().addressable) {
+    layout.row_bytes = layout.block_bytes = padded(layout.used_row_bytes());
+    return layout;
+  }
   const auto block =
       multiple_of(std::max(slow.model().granularity.count, slow.io_alignment()), slow.io_alignment());
-  const auto row_bytes = bare_bytes(options);
-  const auto block_rows = std::min<std::uint64_t>(block / row_bytes, options.rows);
-  if (block_rows > 1) return layout_of(options, row_bytes, block_rows, block);
-  const auto blocks_bytes = multiple_of(row_bytes, block);
-  return layout_of(options, blocks_bytes, 1, blocks_bytes);
+  const auto block_rows = std::min<std::uint64_t>(block / layout.row_bytes, options.rows);
+  if (block_rows > 1) {
+    layout.block_rows = static_cast<RowId>(block_rows);
+    layout.block_bytes = block;
+    return layout;
+  }
+  // The device reads and writes slots as they are.
+  layout.row_bytes = layout.block_bytes = multiple_of(layout.row_bytes, block);
+  layout.use = {layout.row_bytes, layout.row_bytes, false};
+  return layout;
 }
 
 // Rounds up, because the metadata behind the slots begins at a multiple of its size.
 std::size_t CacheShape::slot_bytes(const RowLayout& layout) const noexcept {
-  return round_up((std::size_t{slots} + staging) * layout.row_bytes, slot_metadata);
+  return round_up(layout.use.bytes(std::size_t{slots} + staging), slot_metadata);
 }
 
 CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {
   if (slots == 0) return {};
   const auto all = std::size_t{slots} + staging;
-  return {.slots = {slots * layout.row_bytes},
-          .staging = {slot_bytes(layout) - slots * layout.row_bytes + buffers * layout.block_bytes},
+  const auto in_slots = slots * layout.use.bytes_per_row();
+  return {.slots = {in_slots},
+          .staging = {slot_bytes(layout) - in_slots + buffers * layout.block_bytes},
           .map = {layout.rows * sizeof(std::uint32_t)},
           .metadata = {all * slot_metadata + (words_of_bits(all) + log) * sizeof(std::uint32_t)},
           .policy = {slots * policy_bytes_per_slot}};
@@ -98,7 +117,7 @@ CacheBytes CacheShape::parts(const RowLayout& layout) const noexcept {
 CacheShape CacheShape::of_slots(const RowLayout& layout, RowId slots,
                                 std::size_t policy_bytes_per_slot) noexcept {
   // Buffers take at most a quarter of the memory of the slots: if memory is short, slots help more than a deep queue.
-  const auto buffers = slots * layout.row_bytes / (4 * layout.block_bytes);
+  const auto buffers = slots * layout.use.bytes_per_row() / (4 * layout.block_bytes);
   return {
       .slots = slots,
       .staging =

@@ -17,8 +17,8 @@ namespace tier::detail {
 
 struct BatchRecord;
 
-/// Changes a row, which its state follows in memory, by the sum of its gradients.
-using RowUpdate = FunctionRef<void(float* row, const float* gradient)>;
+/// Changes a row and its state by the sum of its gradients.
+using RowUpdate = FunctionRef<void(float* row, float* state, const float* gradient)>;
 
 /// The offsets of pooled bags; `nullopt` for single rows.
 using Bags = std::optional<std::span<const std::uint32_t>>;
