@@ -81,7 +81,7 @@ def main():
     parser.add_argument("folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows there as well")
     parser.add_argument("ids", nargs="*", metavar="ID", help="rows to measure; none means all")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()  # options may stand before ids
 
     programs = sorted(path for path in (options.folder / "bench").rglob("tier_bench_*") if os.access(path, os.X_OK))
     programs = [path for path in programs if path.is_file()]

@@ -250,7 +250,7 @@ TEST_CASE("what cannot be a hardware cache is named") {
         std::string::npos);
   const auto large = message({{"fast", 64_KiB}, {"slow", Bytes{std::size_t{1} << 48}}});
   CHECK(large.starts_with("tier slow of 256TiB is too large behind a hardware cache of 64KiB, "));
-  CHECK(large.find("that 137438953408KiB are allowed; ") != std::string::npos);
+  CHECK(large.find("which allows at most 137438953408KiB behind it; ") != std::string::npos);
   CHECK(message({{"fast", 64_KiB}, {"slow", 140'737'488'289'792_B}}) == "nothing thrown");
   CHECK(message(tiers, {.passes = 0}) == "a replay must go over its trace at least once");
   CHECK(message(tiers, with_sectors(Bytes{32}))

@@ -357,7 +357,7 @@ def parse(words):
     parser.add_argument("--timeout", type=int, default=1500, help="seconds for each boot (%(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="machines at once, each of two CPUs (%(default)s)")
     parser.add_argument("--targets", action="store_true", help="print what has to be built, and do no more")
-    arguments = parser.parse_args(words)
+    arguments = parser.parse_intermixed_args(words)
     unknown = [name for name in arguments.machines if name not in machines.ALL]
     if unknown:
         parser.error(f"there is no machine {unknown[0]}: there are {', '.join(machines.ALL)}")

@@ -143,7 +143,7 @@ def check_rows(folder):
     check_refused("--row-policy", "replay", trace, *tiers, "--row-policy", "clairvoyant")
     check_refused("expected a size", "replay", trace, *tiers, "--tables", "much")
     check_refused("--lookahead", "replay", trace, *tiers, "--lookahead", "256")
-    check_refused("is below the", "replay", trace, *tiers, "--tables", "1KiB")
+    check_refused("is too small; their smallest caches take", "replay", trace, *tiers, "--tables", "1KiB")
     write_gathers(trace, listed=False)
     ended = run("replay", trace, *tiers, "--json", out)
     assert ended.returncode == 0 and "TIER_TRACE_ROWS=1" in ended.stderr, ended
