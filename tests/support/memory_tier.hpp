@@ -78,9 +78,12 @@ class MemoryTier : public Tier {
     return fails && checks_accesses_ ? fails(direction, offset, size) : std::error_code{};
   }
   void transfer(Direction direction, std::span<IoRequest> requests) noexcept override {
+    std::error_code before;
     for (auto& r : requests) {
       transfers.fetch_add(r.joined ? 0 : 1, std::memory_order_relaxed);
-      r.error = fails ? fails(direction, r.offset, r.size) : std::error_code{};
+      const bool is_lost = r.joined && before;  // its access has failed
+      r.error = is_lost ? before : fails ? fails(direction, r.offset, r.size) : std::error_code{};
+      before = r.error;
       if (r.error) continue;
       if (direction == Direction::Read)
         device_copy(r.memory, bytes_.get() + r.offset, r.size);

@@ -108,7 +108,7 @@ def check_plan(folder):
     prices = ("--price", "dram=16.61", "--price", "optane=7.85")
     text = works("plan", step, "--tiers", "dram;optane", "--budget", "20%", "--policy", "hint_aware", "--policy", "lru",
                  "--csv", table, "--points", 8, *prices)  # fmt: skip
-    assert "within 20 %" in text and "cheapest:" in text, text
+    assert "at most 20 % more time" in text and "cheapest:" in text, text
     rows = list(csv.DictReader(table.open()))
     assert {r["policy"] for r in rows} == {"hint_aware", "lru"}, rows
     needed = {}
@@ -199,7 +199,7 @@ def check_plot(folder):
     if not shutil.which("gnuplot"):
         print("SKIPPED: plots of plans: gnuplot is missing")
         return
-    assert "within 15 %" in works(*plan, plot)
+    assert "at most 15 % more time" in works(*plan, plot)
     svg = plot.read_text()
     assert svg.startswith("<?xml") and svg.rstrip().endswith("</svg>"), svg
     assert works(*plan, "-") == svg, "no table before it"
