@@ -12,6 +12,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -64,9 +65,12 @@ void copy_by_movsb(std::byte* dst, const std::byte* src, std::size_t n) noexcept
 std::vector<Loop> streaming_loops() {
   std::vector<Loop> loops;
   const auto kernels = detail::stream_kernels();
-  constexpr decltype(Loop::copy) by_kernel[] = {copy_by_kernel<0>, copy_by_kernel<1>, copy_by_kernel<2>};
+  constexpr auto by_kernel = []<std::size_t... rank>(std::index_sequence<rank...>) {
+    return std::array{copy_by_kernel<rank>...};
+  }
+  (std::make_index_sequence<12>{});
   for (std::size_t i = 0; i < kernels.size(); ++i)
-    loops.push_back({std::string{kernels[i].name} + " with prefetch", by_kernel[i]});
+    loops.push_back({std::string{kernels[i].name} + " of libtier", by_kernel.at(i)});
 #if defined(__x86_64__)
   loops.push_back({"plain sse2", copy_by_sse2});
   if (__builtin_cpu_supports("avx2")) loops.push_back({"plain avx2", copy_by_avx2});

@@ -4,19 +4,25 @@
 
 check_refusals.py GENERATED COMPILER   (the folder of generated headers)
 """
+import functools
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import sources
 
 GENERATED, COMPILER = sys.argv[1:]
-PROGRAM = """#include <tier/scope/scope.hpp>
+work = tempfile.TemporaryDirectory()
+HEADERS = """#include <tier/scope/scope.hpp>
 #include <tier/tensor/tensor.hpp>
 #include <list>
 #include <memory_resource>
 #include <vector>
 {include}
+"""
+PROGRAM = """#include "headers.hpp"
 using namespace tier;
 void f(Tensor<float>& x, const Tensor<float>& c, std::pmr::vector<int>& p, const std::pmr::list<int>& l,
        std::vector<int>& v, std::vector<const Tensor<float>*>& s, Tensor<float> (*make)()) {{
@@ -64,12 +70,25 @@ ACCEPTED = [
 MOST_LINES = 40  # with the places from which templates were used
 
 
+FLAGS = ["-std=c++20", "-I", str(sources.ROOT / "include"), "-I", GENERATED]
+
+
+@functools.cache
+def folder_of(include):
+    """A folder with the headers of all programs that include this, compiled ahead where the compiler can."""
+    folder = Path(work.name, str(len(include)))
+    folder.mkdir()
+    header = folder / "headers.hpp"
+    header.write_text(HEADERS.format(include=include))
+    subprocess.run([COMPILER, *FLAGS, "-x", "c++-header", str(header), "-o", f"{header}.gch"], capture_output=True)
+    return folder
+
+
 def told(include, statement):
     """What the compiler says of the statement."""
-    folders = ["-I", str(sources.ROOT / "include"), "-I", GENERATED]
     return subprocess.run(
-        [COMPILER, "-std=c++20", "-fsyntax-only", *folders, "-x", "c++", "-"],
-        input=PROGRAM.format(include=include, statement=statement),
+        [COMPILER, *FLAGS, "-I", str(folder_of(include)), "-fsyntax-only", "-x", "c++", "-"],
+        input=PROGRAM.format(statement=statement),
         capture_output=True,
         text=True,
     )

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Clang's thread-safety analysis of the library has nothing to say: check_thread_safety.py BUILD_FOLDER
 
-Takes each file's flags from compile_commands.json, whichever compiler that was written for. A planted breach must be
-found first, or the analysis is not looking.
+Takes each file's flags from compile_commands.json, whichever compiler that was written for. Sources that are compiled together
+are analysed together. A planted breach must be found first, or the analysis is not looking.
 """
 import os
 import shlex
@@ -69,14 +69,17 @@ def is_library(path):
 
 
 clang = sources.tool("clang++")
-groups = defaultdict(list)  # of files, by their flags
-for entry in sources.commands(sys.argv[1]):
-    if is_library(entry["file"]):
+groups = defaultdict(list)  # of files to compile, by their flags
+analysed = 0
+for entry in sources.raw_commands(sys.argv[1]):
+    together = sources.sources_of(entry)
+    if all(map(is_library, together)):
         groups[tuple(flags(entry))].append(entry["file"])
+        analysed += len(together)
 with ThreadPoolExecutor(os.cpu_count()) as pool:
     problems = [text for group in groups.items() for text in analyse_all(clang, *group, pool)]
 if not finds_planted(clang):
     problems.append("the planted breach of a lock was not found")
 if not groups:
     problems.append("no file of the library in compile_commands.json")
-sources.report(problems, f"locks of {sum(map(len, groups.values()))} files")
+sources.report(problems, f"locks of {analysed} files")

@@ -25,15 +25,24 @@ def files(root=ROOT):
     return sorted(name for name in names if (Path(root) / name).is_file())
 
 
+def raw_commands(folder):
+    """The compile commands of a build folder."""
+    return json.loads(Path(folder, "compile_commands.json").read_text())
+
+
+def sources_of(entry):
+    """The sources that a command compiles: one, or several together."""
+    file = Path(entry["file"])
+    if "Unity" not in file.parts:
+        return [entry["file"]]
+    return re.findall(r'^#include "(.*)"', file.read_text(), re.MULTILINE)
+
+
 def commands(folder):
     """The compile commands of a build folder, one for each source, also where several are compiled together."""
-    for entry in json.loads(Path(folder, "compile_commands.json").read_text()):
-        file = Path(entry["file"])
-        if "Unity" not in file.parts:
-            yield entry
-            continue
-        for source in re.findall(r'^#include "(.*)"', file.read_text(), re.MULTILINE):
-            yield {**entry, "file": source, "command": entry["command"].replace(str(file), source)}
+    for entry in raw_commands(folder):
+        for source in sources_of(entry):
+            yield {**entry, "file": source, "command": entry["command"].replace(entry["file"], source)}
 
 
 def cpp_files(root=ROOT):

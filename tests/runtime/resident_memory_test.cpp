@@ -3,6 +3,7 @@
 #include "support/child.hpp"
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
+#include "support/steps.hpp"
 
 #include <doctest/doctest.h>
 #include <tier/core/error.hpp>
@@ -109,7 +110,7 @@ Bytes growth(Tiers tiers, bool prefault, std::uint64_t seed) {
     options.threads = 2;
     Runtime runtime{options};
     Churn churn{runtime, seed};
-    churn.run(300);
+    churn.run(test::long_form() ? 300 : 100);
     std::fprintf(stderr, "%zu\n", (of_process("VmHWM") - before).count);
   };
   const auto ended = test::run_in_child(label, use, {{"TIER_SEED", std::to_string(seed)}});
