@@ -35,6 +35,8 @@ def main():
         if report.exists():
             for case in xml.parse(report).iter("testcase"):
                 tests.append((float(case.get("time") or 0), preset, case.get("name")))
+                if case.find("failure") is not None:
+                    print(f"failed: {preset}: {case.get('name')}")
     print(f"\n{'seconds':>8}  test")
     for time, preset, name in sorted(tests, reverse=True)[:SLOWEST]:
         print(f"{time:8.1f}  {preset}: {name}")
