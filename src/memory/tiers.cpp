@@ -96,9 +96,10 @@ std::unique_ptr<Tier> make_sound_tier(const TierSpec& spec, const Machine* machi
     case TierKind::Role:
       return make_sound_tier(resolve_role(spec, machine != nullptr ? *machine : discover()), machine);
     case TierKind::Simulated:
-      break;
+      return make_simulated_tier("simulated:" + spec.model, device_model(spec), spec.size);
   }
-  return make_simulated_tier("simulated:" + spec.model, device_model(spec), spec.size);
+  throw ConfigError{"kind " + std::to_string(static_cast<unsigned>(spec.kind)) +
+                    " of a tier is unknown; functions in tier::tiers make specs of those that there are"};
 }
 
 /// Checks only for impossible sizes; the system decides how much a process can have.

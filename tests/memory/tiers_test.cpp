@@ -548,3 +548,10 @@ TEST_CASE("an injected error ends its request alone, whichever the tier") {
     CHECK(!tier->reserve(0, 4096));
   }
 }
+
+TEST_CASE("a kind of tier that there is not is refused, and not taken for another") {
+  auto spec = tiers::dram(1_MiB);
+  spec.kind = static_cast<TierKind>(99);
+  CHECK_THROWS_WITH_AS(static_cast<void>(make_tier(spec)), doctest::Contains("kind 99 of a tier is unknown"),
+                       ConfigError);
+}
