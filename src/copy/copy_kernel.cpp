@@ -11,7 +11,7 @@ namespace tier {
 CopyKernel copy_kernel() {
   auto& choice = detail::KernelChoice::of_process();
   choice.begin();
-  return {detail::current_kernel().name, std::string{detail::to_string(choice.origin())},
+  return {detail::current_kernel().name, std::string{detail::describe(choice.origin())},
           detail::kernel_file()};
 }
 

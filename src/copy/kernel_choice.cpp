@@ -73,7 +73,7 @@ bool is_of(const nlohmann::json& machine, std::string_view key) {
 
 }  // namespace
 
-std::string_view to_string(KernelOrigin origin) noexcept {
+std::string_view describe(KernelOrigin origin) noexcept {
   switch (origin) {
     case KernelOrigin::Guess:
       return "guessed by the CPU's vendor";

@@ -17,7 +17,7 @@ enum class KernelOrigin : std::uint8_t {
   Environment,  ///< `TIER_COPY_KERNEL`
   Option        ///< the program
 };
-[[nodiscard]] std::string_view to_string(KernelOrigin origin) noexcept;
+[[nodiscard]] std::string_view describe(KernelOrigin origin) noexcept;
 
 /// Returns the file in which measurements are remembered: `libtier/copy.json` in `XDG_CACHE_HOME` or `HOME/.cache`.
 /// \return  empty if neither is set

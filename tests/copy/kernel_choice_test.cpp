@@ -157,7 +157,7 @@ std::string chosen_with(const std::string& label, const std::string& cache, cons
       for (int i = 0; i < 100 && choice.origin() == KernelOrigin::Guess; ++i)
         std::this_thread::sleep_for(1ms);
     }
-    std::fprintf(stderr, "%s|%s\n", current_kernel().name, std::string{to_string(choice.origin())}.c_str());
+    std::fprintf(stderr, "%s|%s\n", current_kernel().name, std::string{describe(choice.origin())}.c_str());
   };
   const auto ended = test::run_in_child(
       label, run, {{"XDG_CACHE_HOME", cache}, {"TIER_COPY_KERNEL", variable == nullptr ? "" : variable}});

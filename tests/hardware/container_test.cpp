@@ -90,8 +90,8 @@ TEST_CASE("a node that a cpuset leaves out is found, but is in no group, in no t
     CHECK(memory_of(machine) == "numa:2 numa:0 numa:3 ");
     CHECK(contains(refusal(tiers::numa("1", 1_MiB)),
                    "the node is outside this process's cpuset (Mems_allowed)"));
-    CHECK(
-        contains(refusal(tiers::role("cxl", 1_MiB)), "it has hbm on node 2, dram on node 0, pmem on node 3"));
+    CHECK(contains(refusal(tiers::role("cxl", 1_MiB)),
+                   "this process may use: hbm on node 2, dram on node 0, pmem on node 3"));
     CHECK(refusal(tiers::role("hbm", 1_MiB)).empty());
     std::string names;
     for (const auto& tier : Runtime::discover().statistics().tiers) names += tier.name + " ";
