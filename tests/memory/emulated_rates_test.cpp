@@ -19,6 +19,8 @@ TEST_CASE("rates of emulated tiers are checked in optimised builds") {
 }
 #else
 
+#include "memory/tiers/emulated_link.hpp"
+
 using namespace tier;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -78,7 +80,7 @@ double best_ratio(F attempt) {
 
 }  // namespace
 
-TEST_CASE("the rates achieved on an emulated tier are within 10 % of its model") {
+TEST_CASE("the rates achieved on an emulated tier are within 10 % of its model, and a reading of the clock") {
   for (const std::string name : {"optane", "cxl", "redl", "nvme"}) {
     const auto tier = make_tier(tiers::emulated(name, 32_MiB));
     for (const auto direction : {Direction::Read, Direction::Write})
@@ -98,8 +100,11 @@ TEST_CASE("the rates achieved on an emulated tier are within 10 % of its model")
           CAPTURE(way);
           CHECK(ratio < 1.1);
           const auto wanted = modelled(tier->model(), direction, size, in_flight);
-          if (ratio > 0.9 || copied(size, in_flight) > 1.2 * wanted) {
-            CHECK(ratio > 0.9);
+          // A wait ends when the clock is read next, up to one reading late: of 200 ns that can be a fifth.
+          const auto reading = std::chrono::duration<double>(clock_cost()).count();
+          const auto least = 0.9 / (1 + reading * wanted / in_flight);
+          if (ratio > least || copied(size, in_flight) > 1.2 * wanted) {
+            CHECK(ratio > least);
           } else {
             MESSAGE("SKIPPED: this machine's memory is no faster than "
                     << name << " with " << in_flight << " of " << size << " bytes in flight");
