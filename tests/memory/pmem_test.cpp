@@ -303,7 +303,8 @@ TEST_CASE("what is persistent memory is used as such") {
         std::ranges::find(devices, std::filesystem::canonical(path).string(), &DaxDevice::path);
     REQUIRE(device != devices.end());
     CHECK(refusal(path, 1_TiB) == "pmem_map_file of \"" + path + "\" for tier pmem (it has " +
-                                      to_human(device->size) + ", but 1.00 TiB are needed): No space left on device");
+                                      to_human(device->size) +
+                                      ", but 1.00 TiB are needed): No space left on device");
   }
 }
 
