@@ -34,7 +34,7 @@ constexpr std::size_t most_machines = 16;
 constexpr Bytes most_file_bytes{64 << 10};
 
 /// Returns the beginning of a file; nothing if it cannot be read.
-std::string head_of(const char* path) noexcept {
+std::string head_of(const char* path) {
   std::array<char, 4096> text{};
   const auto file = open_file(path, O_RDONLY);
   const auto read = file.get() < 0 ? -1 : ::read(file.get(), text.data(), text.size());
@@ -57,7 +57,7 @@ std::string value_of(const std::string& text, std::string_view name) {
 std::string first_line(std::string text) { return text.substr(0, text.find('\n')); }
 
 /// Returns the machines and their kernels that a file names; none if it is missing or damaged.
-nlohmann::json machines_in(const std::string& path) noexcept {
+nlohmann::json machines_in(const std::string& path) {
   try {
     auto file = nlohmann::json::parse(read_text_file(path, most_file_bytes));
     auto machines = file.at("machines");
@@ -137,37 +137,24 @@ std::string kernel_names() {
   return names;
 }
 
-struct KernelChoice::State {
-  enum class Phase : std::uint8_t {
-    New,
-    Beginning,  ///< a thread reads the environment and the file
-    Open,       ///< a thread may measure
-    Measuring,  ///< a thread measures; in the child of a fork, this stays so, and the guess holds
-    Decided
+/// Keeps the choice of the process. It is never destroyed, because other static objects may copy in their destructors, and
+/// allocates nothing.
+struct ImmortalChoice {
+  union {
+    KernelChoice choice;
   };
-  std::atomic<Phase> phase{Phase::New};
-  std::atomic<KernelOrigin> origin{KernelOrigin::Guess};
-  std::unique_ptr<KernelMeasurement> measurement{};  // of the thread that measures
-  std::string file{}, key{};
-
-  /// Takes a phase for the calling thread.
-  [[nodiscard]] bool take(Phase from, Phase to) noexcept { return phase.compare_exchange_strong(from, to); }
-  void decide(const StreamKernel& kernel, KernelOrigin by) noexcept {
-    use_kernel(kernel);
-    origin = by;
-    phase = Phase::Decided;
-  }
+  ImmortalChoice() noexcept : choice{} {}
+  ~ImmortalChoice() {}  // NOLINT(modernize-use-equals-default): the member lives on
 };
 
-// Never destroyed, because other static objects may copy in their destructors.
-KernelChoice::KernelChoice() noexcept : state_{*new State} {}
+KernelChoice::~KernelChoice() = default;
 
 KernelChoice& KernelChoice::of_process() noexcept {
-  static KernelChoice choice;
-  return choice;
+  static ImmortalChoice immortal;
+  return immortal.choice;
 }
 
-KernelOrigin KernelChoice::origin() const noexcept { return state_.origin; }
+KernelOrigin KernelChoice::origin() const noexcept { return origin_; }
 
 void KernelChoice::set(std::string_view name, KernelOrigin origin) {
   const auto* const kernel = name == guess_name ? &guessed_kernel() : find_kernel(name);
@@ -175,51 +162,60 @@ void KernelChoice::set(std::string_view name, KernelOrigin origin) {
     const auto names = kernel_names();
     throw ConfigError{"unknown copy kernel" + did_you_mean(name, names), name, 0, names};
   }
-  state_.decide(*kernel, origin);
+  set_by_ = origin;
+  set_ = kernel;
+  phase_ = Phase::Decided;  // what another thread finds from now on comes too late
+  use_kernel(*kernel);
+  origin_ = origin;
+}
+
+void KernelChoice::decide(Phase from, const StreamKernel& kernel, KernelOrigin by) noexcept {
+  if (!take(from, Phase::Deciding)) return;
+  use_kernel(kernel);
+  origin_ = by;
+  if (take(Phase::Deciding, Phase::Decided)) return;
+  use_kernel(*set_.load());  // the program has set one between these lines
+  origin_ = set_by_.load();
 }
 
 void KernelChoice::begin() noexcept {
-  using Phase = State::Phase;
-  if (!state_.take(Phase::New, Phase::Beginning)) return;
+  if (!take(Phase::New, Phase::Beginning)) return;
   try {
     if (const char* const name = std::getenv(variable); name != nullptr) {
       try {
         return set(name, KernelOrigin::Environment);
       } catch (const ConfigError& error) {
         say("%s: %s; going on with %s", variable, error.what(), guessed_kernel().name);
-        return set(guess_name, KernelOrigin::Guess);
+        return decide(Phase::Beginning, guessed_kernel(), KernelOrigin::Guess);
       }
     }
-    state_.file = kernel_file();
-    state_.key = machine_key();
-    const auto known = state_.file.empty() ? std::nullopt : remembered_kernel(state_.file, state_.key);
+    file_ = kernel_file();
+    key_ = machine_key();
+    const auto known = file_.empty() ? std::nullopt : remembered_kernel(file_, key_);
     const auto* const kernel = known ? find_kernel(*known) : nullptr;
-    if (kernel != nullptr) return state_.decide(*kernel, KernelOrigin::Remembered);
-    if (candidate_kernels().size() < 2) return state_.decide(guessed_kernel(), KernelOrigin::Guess);
-    state_.measurement = std::make_unique<KernelMeasurement>(candidate_kernels());
+    if (kernel != nullptr) return decide(Phase::Beginning, *kernel, KernelOrigin::Remembered);
+    if (candidate_kernels().size() < 2)
+      return decide(Phase::Beginning, guessed_kernel(), KernelOrigin::Guess);
+    measurement_ = std::make_unique<KernelMeasurement>(candidate_kernels());
   } catch (const std::exception&) {  // no memory
-    return state_.decide(guessed_kernel(), KernelOrigin::Guess);
+    return decide(Phase::Beginning, guessed_kernel(), KernelOrigin::Guess);
   }
-  std::ignore = state_.take(Phase::Beginning, Phase::Open);  // else the program has set one meanwhile
+  std::ignore = take(Phase::Beginning, Phase::Open);  // else the program has set one meanwhile
 }
 
-bool KernelChoice::is_open() const noexcept {
-  return state_.phase.load(std::memory_order_relaxed) == State::Phase::Open;
-}
+bool KernelChoice::is_open() const noexcept { return phase_.load(std::memory_order_relaxed) == Phase::Open; }
 
 void KernelChoice::measure_step() noexcept {
-  using Phase = State::Phase;
-  if (!state_.take(Phase::Open, Phase::Measuring)) return;
-  if (state_.measurement->step()) {
-    std::ignore = state_.take(Phase::Measuring, Phase::Open);
+  if (!take(Phase::Open, Phase::Measuring)) return;
+  if (measurement_->step()) {
+    std::ignore = take(Phase::Measuring, Phase::Open);
     return;
   }
-  const auto measurement = std::move(state_.measurement);
+  const auto measurement = std::move(measurement_);
+  const bool complete = measurement->is_complete();
   const auto& fastest = measurement->fastest();
-  if (!state_.take(Phase::Measuring, Phase::Beginning)) return;  // the program has set one meanwhile
-  state_.decide(fastest, measurement->is_complete() ? KernelOrigin::Measured : KernelOrigin::Guess);
-  if (measurement->is_complete() && !state_.file.empty())
-    remember_kernel(state_.file, state_.key, fastest.name);
+  decide(Phase::Measuring, fastest, complete ? KernelOrigin::Measured : KernelOrigin::Guess);
+  if (complete && !file_.empty()) remember_kernel(file_, key_, fastest.name);
 }
 
 }  // namespace tier::detail

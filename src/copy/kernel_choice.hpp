@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Which kernel this process copies with, and how that was decided.
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +11,8 @@
 #include "copy/copy_kernels.hpp"
 
 namespace tier::detail {
+
+class KernelMeasurement;
 
 enum class KernelOrigin : std::uint8_t {
   Guess,        ///< by the CPU's vendor and instruction sets
@@ -43,7 +47,7 @@ class KernelChoice {
   void begin() noexcept;
   /// True if a thread that has nothing else to do should call `measure_step`.
   [[nodiscard]] bool is_open() const noexcept;
-  /// Measures for less than a millisecond on most machines, unless all is decided or another thread measures.
+  /// Makes one copy for the measurement, unless all is decided or another thread measures.
   void measure_step() noexcept;
   /// Sets the kernel for the process.
   /// \param name  `guess`, or one of `kernel_names()`   \throws  `ConfigError` naming what is allowed
@@ -51,10 +55,30 @@ class KernelChoice {
   [[nodiscard]] KernelOrigin origin() const noexcept;
 
  private:
-  struct State;
-  KernelChoice() noexcept;
+  enum class Phase : std::uint8_t {
+    New,
+    Beginning,  ///< a thread reads the environment and the file
+    Open,       ///< a thread may measure
+    Measuring,  ///< a thread measures; in the child of a fork, this stays so, and the guess holds
+    Deciding,   ///< a thread puts to use what it has found
+    Decided
+  };
+  friend struct ImmortalChoice;
 
-  State& state_;
+  KernelChoice() noexcept = default;
+  ~KernelChoice();
+
+  /// Takes a phase for the calling thread.   \return  false if another thread, or the program, was faster
+  [[nodiscard]] bool take(Phase from, Phase to) noexcept { return phase_.compare_exchange_strong(from, to); }
+  /// Puts to use what was found, unless the program has set a kernel meanwhile, or does so now.
+  void decide(Phase from, const StreamKernel& kernel, KernelOrigin by) noexcept;
+
+  std::atomic<Phase> phase_{Phase::New};
+  std::atomic<KernelOrigin> origin_{KernelOrigin::Guess};
+  std::atomic<const StreamKernel*> set_{nullptr};  // by the program or the environment
+  std::atomic<KernelOrigin> set_by_{KernelOrigin::Option};
+  std::unique_ptr<KernelMeasurement> measurement_{};  // of the thread that measures
+  std::string file_{}, key_{};
 };
 
 /// Returns `guess` and the names of the kernels that this CPU can run, between commas.

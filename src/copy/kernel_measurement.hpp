@@ -11,14 +11,14 @@
 
 namespace tier::detail {
 
-/// What a kernel reached.
+/// The rate that a kernel reached.
 struct KernelRate {
   const StreamKernel* kernel = nullptr;
   double bytes_per_second = 0;  ///< median
 };
 
-/// Compares kernels by copies of 2 MiB by one thread, whose two sides are not in the caches. Each step takes less than a
-/// millisecond on most machines, so that a thread with other work can go on with it later.
+/// Compares kernels by copies of 2 MiB by one thread, whose two sides are not in the caches. Each step is one
+/// copy, so that a thread with other work can go on with it later.
 /// \threadsafety  Externally synchronised.
 class KernelMeasurement {
  public:

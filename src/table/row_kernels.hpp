@@ -100,7 +100,8 @@ constexpr std::size_t before_copies = 1, before_arithmetic = 16;
 constexpr std::size_t rows_ahead = 18, entries_ahead = 40;
 
 /// Prefetches ahead of a loop over rows: map entries first, the rows they lead to later.
-/// \tparam Rows  gives the values of a row by its position, or null, or the place of a row; may have entries to prefetch (`prefetch_entry`), and
+/// \tparam Rows  gives the values of a row by its position, or null, or the place of a row; may have entries to prefetch
+///               (`prefetch_entry`), and
 ///               rows that must be looked up first (`look_up`)
 template <class Rows>
 class Ahead {

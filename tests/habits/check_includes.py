@@ -7,7 +7,6 @@ policy only policy/, core/ and itself, and programs only the folders before thei
 """
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 import sources
@@ -258,21 +257,8 @@ SOUND = {
 }
 
 
-def self_test():
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        for name, text in {**PLANTED, **SOUND}.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text + "\n")
-        names = [Path(name) for name in {**PLANTED, **SOUND}]
-        found = {line.split(":")[0] for line in problems(root, names)}
-    missed = [f"planted breach not found: {name}" for name in PLANTED if name not in found]
-    invented = [f"sound file reported: {name}" for name in SOUND if name in found]
-    sources.report(missed + invented, f"{len(PLANTED)} planted breaches and {len(SOUND)} sound files")
-
-
 if __name__ == "__main__":
     if "--self-test" in sys.argv[1:]:
-        self_test()
+        sources.report_planted(PLANTED, SOUND, problems)
     names = sources.cpp_files()
     sources.report(problems(sources.ROOT, names), f"includes of {sum((owner(name) or program_folder(name)) is not None for name in names)} files")

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +57,19 @@ def tool(name):
         print(f"skipped: {name} is not installed")
         sys.exit(SKIPPED)
     return path
+
+
+def report_planted(planted, sound, find):
+    """Ends a self-test: each planted file has a problem, and no sound one. `find(root, names)` gives lines `FILE: ...`."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for name, text in {**planted, **sound}.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text + "\n")
+        found = {line.split(":")[0] for line in find(root, [Path(name) for name in {**planted, **sound}])}
+    missed = [f"planted breach not found: {name}" for name in planted if name not in found]
+    invented = [f"sound file reported: {name}" for name in sound if name in found]
+    report(missed + invented, f"{len(planted)} planted breaches and {len(sound)} sound files")
 
 
 def report(problems, checked):

@@ -10,7 +10,7 @@
 namespace tier {
 
 /// Says which loop large copies in memory use, and why that one. Which is fastest depends on the CPU: on one, prefetching
-/// gains a third, on another it costs as much. A `CopyEngine` measures once, in idle time of a mover, at most 30 ms of one
+/// gains a quarter, on another the same prefetching costs a third. A `CopyEngine` measures once, in idle time of a mover, at most 30 ms of one
 /// thread; until then a guess by the CPU's vendor holds. What was found is kept in the user's cache folder, for this machine.
 /// \code{.cpp}
 /// #include <tier/copy/copy_kernel.hpp>

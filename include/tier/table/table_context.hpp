@@ -13,7 +13,8 @@
 
 namespace tier {
 
-/// What a table has done beside the program: work for the background thread, with its own locks and counters.
+/// The base of what has work for the background thread of a context, beside the program: tables, each with its own locks and
+/// counters.
 class TIER_EXPORT BackgroundWork {
  public:
   /// Does a part of the work.   \return  true if there is more to do now

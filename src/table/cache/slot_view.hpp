@@ -62,7 +62,7 @@ class DirectView : private SlotView {
   }
 
  private:
-  // Of the slots, and of the rows in the slow tier.
+  // Bases and strides: first those of the slots, then those of the rows in the slow tier.
   std::array<const std::byte*, 2> bases_;
   std::array<std::size_t, 2> strides_;
 };
