@@ -3,6 +3,7 @@
 
 #include "live_managers.hpp"
 #include "manager_core.hpp"
+#include "state/reader_slots.hpp"
 
 namespace tier {
 
@@ -14,6 +15,31 @@ bool Block::enter_watched(BlockState::Value before, Use use, std::uint64_t stamp
   note_use(use, stamp);
   static_cast<ManagerCore*>(manager)->used(*this, use, before.is_outside());
   return true;
+}
+
+/// Stamps the use if the last stamp is a thousand uses old, or from before the clock advanced: a stamp for each would take the
+/// cache line from the other readers.
+ReaderSlot* Block::enter_shared(std::uint64_t stamp) noexcept {
+  ReaderSlot* const slot = ReaderSlots::free_slot();
+  if (slot == nullptr) return nullptr;
+  slot->take(state);
+  if (!state.lets_readers_in()) {
+    if (slot->give_back()) leave();
+    return nullptr;
+  }
+  constexpr std::uint64_t soon = 1000;
+  if (stamp > last_use.load(std::memory_order_relaxed) + soon)
+    last_use.store(stamp, std::memory_order_relaxed);
+  return slot;
+}
+
+void Block::leave(ReaderSlot& slot) noexcept {
+  if (slot.give_back()) leave();
+}
+
+void Block::pin_for(ReaderSlot& slot) noexcept {
+  state.pin_anyway();
+  leave(slot);
 }
 
 void Block::last_left(const Manager* manager, BlockId id) noexcept {

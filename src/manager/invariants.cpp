@@ -16,9 +16,8 @@ void check_invariants(const State& state, const Store& store, const Movement& mo
   };
   std::vector<std::uint64_t> used(store.tiers.count());
   std::uint64_t living = 0;
-  for (const auto& [id, b] : store.catalog.blocks()) {
-    checked = b;
-    const auto& record = *b->record;
+  for (const auto& record : store.catalog.blocks()) {
+    const Block* const b = checked = record.block;
     if (record.primary() != nullptr) living += round_up(b->size, store.tiers.granule());
     const auto word = b->state.now();
     const bool retired = word.is_retired();

@@ -26,6 +26,7 @@ void Manager::leave(std::span<Operand> batch) noexcept {
     else if (op.advice)
       op.block->manager->let_go(op);
     op.entered = false;
+    op.slot = nullptr;
   }
 }
 

@@ -85,9 +85,9 @@ ObjectHandle ManagerCore::create(Bytes size, std::size_t alignment, std::string_
   const std::string name{asked_name};  // it may lie in a window, which must not be read under the lock
   check_alignment(alignment);
   const PolicyFailure::Tells tells{state_.policy_failure};
+  auto self = shared_from_this();
   MutexLock lock{mutex_};
   admission_.hints.drain();
-  auto self = shared_from_this();
   Object& object = admission_.objects.create(size.count, alignment, name, lock);
   return {std::move(self), &object};
 }
@@ -97,9 +97,9 @@ ObjectHandle ManagerCore::create_empty(Bytes size, std::size_t alignment, std::s
   const std::string name{asked_name};  // as in create()
   check_alignment(alignment);
   const PolicyFailure::Tells tells{state_.policy_failure};
+  auto self = shared_from_this();
   MutexLock lock{mutex_};
   admission_.hints.drain_own();
-  auto self = shared_from_this();
   Object& object = admission_.objects.create_empty(size.count, alignment, name, lock);
   return {std::move(self), &object};
 }
@@ -127,9 +127,9 @@ ObjectHandle ManagerCore::make_window(std::size_t size, std::size_t most, std::s
   refuse_in_child("an allocation");
   const std::string name{asked_name};  // as in create()
   check_alignment(alignment);
+  auto self = shared_from_this();
   MutexLock lock{mutex_};
   admission_.hints.drain();
-  auto self = shared_from_this();
   Object& object = admission_.windows.create(size, most, alignment, name, lock);
   return {std::move(self), &object};
 }
@@ -179,6 +179,9 @@ void ManagerCore::revive(BlockId id) {
 // --- scopes ----------------------------------------------------------------------------------------------
 
 void ManagerCore::enter(std::span<Operand> batch, const BatchContext& asked) {
+  // From here on operands that have entered have pins: they may be given back, and entered again.
+  for (auto& op : batch)
+    if (op.slot != nullptr) op.block->pin_for(*std::exchange(op.slot, nullptr));
   std::string name;
   auto context = asked;
   context.kernel = readable(asked.kernel, name);

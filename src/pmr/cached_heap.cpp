@@ -22,7 +22,7 @@ ThreadCache* CachedHeap::cache_of_this_thread() noexcept {
 
 void* CachedHeap::allocate_slowly(SizeClass c) {
   ThreadCache* cache = cache_of_this_thread();
-  MutexLock lock{mutex_, LockWait::Spinning};
+  MutexLock lock{mutex_};
   if (cache != nullptr && !cache->is_void()) {
     cache->grow(c);
     cache->filled(c, refill(c, cache->room(c), cache->shard()));
@@ -86,7 +86,7 @@ void CachedHeap::trim() noexcept {
 void CachedHeap::deallocate_slowly(void* cell, SizeClass c) noexcept {
   ThreadCache* cache = cache_of_this_thread();
   if (cache != nullptr && (cache->push(c, cell) || (cache->grow(c) && cache->push(c, cell)))) return;
-  MutexLock lock{mutex_, LockWait::Spinning};
+  MutexLock lock{mutex_};
   if (cache == nullptr) return heap_.free(c, {&cell, 1});
   if (cache->is_void()) return;
   const auto oldest = cache->oldest(c);

@@ -123,7 +123,8 @@ TEST_CASE("each seeded mutant is found by the bytes that it loses, and nothing i
         Seeded{Mutant::VersionNotRaised, "version not raised"}, Seeded{Mutant::PinIgnored, "pin ignored"},
         Seeded{Mutant::StaleRegionPublished, "stale region published"},
         Seeded{Mutant::LastBlockShort, "last block short"},
-        Seeded{Mutant::MoverWithoutVersionCheck, "mover without version check"}}) {
+        Seeded{Mutant::MoverWithoutVersionCheck, "mover without version check"},
+        Seeded{Mutant::ReadersNotCounted, "readers not counted"}}) {
     CAPTURE(std::string{name});
     const auto [wrong, status] = look_for(mutant, steps_until_broken, seed, steps(400'000));
     CAPTURE(wrong);

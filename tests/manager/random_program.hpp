@@ -342,7 +342,8 @@ class Program {
     try {
       bool complete = true;
       for (auto& op : batch) {
-        op.entered = op.block->try_enter(op.use, manager_->clock().stamp());
+        if (below(4) == 0) op.block->state.share();  // as if other threads read it, too
+        op.entered = op.block->try_enter(op.use, manager_->clock().stamp(), op.slot);
         if (op.entered) op.address = op.block->address.load(std::memory_order_relaxed) + op.offset;
         complete = complete && op.entered;
       }

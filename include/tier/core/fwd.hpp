@@ -12,7 +12,6 @@ class InputFile;
 class OutOfTierMemory;
 class OutputFile;
 class TierError;
-enum class LockWait;
 enum class Packing : std::uint8_t;
 struct Bytes;
 struct PolicySpec;

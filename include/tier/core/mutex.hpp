@@ -25,21 +25,17 @@
 
 namespace tier {
 
-/// How a thread waits for a lock: it sleeps at once, or spins for a few microseconds first. Spinning pays if the lock is
-/// held for less time than sleeping and waking take.
-enum class LockWait { Sleeping, Spinning };
-
 /// A mutex of which Clang's analysis checks that it is held where it must be: `std::mutex` with annotations, which the
-/// standard libraries often lack.
+/// standard libraries often lack. A thread spins for some microseconds before it sleeps, because ours are held for less time
+/// than sleeping and waking take.
 class TIER_CAPABILITY("mutex") Mutex {
  public:
-  void lock(LockWait wait = LockWait::Sleeping) TIER_ACQUIRE() {
+  void lock() TIER_ACQUIRE() {
     constexpr int longest = 64;  // 127 pauses in total
-    if (wait == LockWait::Spinning)
-      for (int pauses = 1; pauses <= longest; pauses *= 2) {
-        if (mutex_.try_lock()) return;
-        for (int i = 0; i < pauses; ++i) detail::relax();
-      }
+    for (int pauses = 1; pauses <= longest; pauses *= 2) {
+      if (mutex_.try_lock()) return;
+      for (int i = 0; i < pauses; ++i) detail::relax();
+    }
     mutex_.lock();
   }
   [[nodiscard]] bool try_lock() TIER_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
@@ -53,9 +49,7 @@ class TIER_CAPABILITY("mutex") Mutex {
 /// Holds a `Mutex` until its end. The caller may unlock it while bytes move, and lock it again.
 class TIER_SCOPED_CAPABILITY MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex, LockWait wait = LockWait::Sleeping) TIER_ACQUIRE(mutex) : mutex_{mutex} {
-    mutex_.lock(wait);
-  }
+  explicit MutexLock(Mutex& mutex) TIER_ACQUIRE(mutex) : mutex_{mutex} { mutex_.lock(); }
   ~MutexLock() TIER_RELEASE() {
     if (held_) mutex_.unlock();
   }

@@ -13,11 +13,13 @@
 namespace tier {
 
 class Manager;
+class ReaderSlot;
 struct BlockRecord;
 
 /// The part of a block's record that a scope needs to use the block without a lock: one cache line.
 ///
-/// A thread that holds a pin may read `address` and use the bytes; `BlockState` says how to get a pin.
+/// A thread that holds a pin may read `address` and use the bytes; `BlockState` says how to get a pin, and when a slot of the
+/// thread stands for one.
 struct alignas(64) TIER_EXPORT Block {
   BlockState state;
   std::atomic<std::byte*> address{nullptr};  ///< of the primary; null if the CPU cannot reach it
@@ -37,6 +39,22 @@ struct alignas(64) TIER_EXPORT Block {
     if (use != Use::Read) version.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
+  /// The same for an operand that may be one of several threads'.
+  /// \param slot  set if a slot of this thread stands for the pin: it is then handed to `leave`
+  [[nodiscard]] bool try_enter(Use use, std::uint64_t stamp, ReaderSlot*& slot) noexcept {
+    const bool reads = use == Use::Read;
+    if (reads && state.glance().is_shared()) [[unlikely]]
+      if ((slot = enter_shared(stamp)) != nullptr) return true;
+    last_use.store(stamp, std::memory_order_relaxed);
+    const auto before = state.pin();
+    if (!before.is_plain()) [[unlikely]] {
+      if (before.needs_more_than_a_pin()) return enter_watched(before, use, stamp);
+      // One in 64: a mover takes the flag away, and then it pays to leave the block alone for a while.
+      if (reads && before.is_pinned() && stamp % 64 == 0) state.share();
+    }
+    if (!reads) version.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
 
   /// \pre  pinned.
   void note_use(Use use, std::uint64_t stamp) noexcept {
@@ -52,6 +70,11 @@ struct alignas(64) TIER_EXPORT Block {
       last_left(in, left);
   }
 
+  /// Gives back what `try_enter` has set.
+  void leave(ReaderSlot& slot) noexcept;
+  /// Replaces the slot by a pin.
+  void pin_for(ReaderSlot& slot) noexcept;
+
   /// True if the block is in room that is kept for faults, and a use need not ask the manager. Stable while pinned.
   [[nodiscard]] bool is_passing() const noexcept {
     const auto seen = state.glance();
@@ -62,6 +85,8 @@ struct alignas(64) TIER_EXPORT Block {
  private:
   /// Enters if the use only has to be reported; otherwise gives the pin back.
   bool enter_watched(BlockState::Value before, Use use, std::uint64_t stamp) noexcept;
+  /// \return  null if the reader must pin: there is no free slot, or the block is no longer shared
+  ReaderSlot* enter_shared(std::uint64_t stamp) noexcept;
   /// Reports the last unpin. The block and its manager may be gone.
   static void last_left(const Manager* manager, BlockId id) noexcept;
 };

@@ -12,7 +12,15 @@ namespace tier {
 /// Records who uses a block and what happens to it: a count of pins, and flags, in one atomic word.
 ///
 /// A scope pins a block by one add, and the value before tells whether it may use the bytes. Everything else is done under
-/// the manager's lock; only pins come and go without it. The flags and when they may change:
+/// the manager's lock; only pins come and go without it.
+///
+/// Where several threads read a block, their adds take its cache line from each other. Such a block is *shared*: a reader
+/// says so in a slot of its own thread instead of pinning (`ReaderSlots`), then looks at the word, and goes on if the word
+/// is unchanged. Whoever wants to move the block, or to know its pins, first clears the flag and then looks through the slots:
+/// of the two, at least one sees the other. A reader that is found there has a pin from then on. This is the idea of BRAVO
+/// locks (Dice and Kogan, "BRAVO: biased locking for reader-writer locks", USENIX ATC 2019), in which a slot is a table's.
+///
+/// The flags and when they may change:
 ///
 ///  flag      | set                                | cleared               | while it is set
 ///  ----------|------------------------------------|-----------------------|----------------------------------------------
@@ -20,6 +28,7 @@ namespace tier {
 ///  retired   | any time                           | by an overwrite       | the bytes go, or have gone, with the last pin
 ///  failed    | while moving                       | by the next try       | the bytes could not be read
 ///  awaited   | any time                           | when the last pin goes| the last unpin tells the manager
+///  shared    | by a reader, if no flag is set     | before pins decide    | readers may use slots in place of pins
 ///  asks, watched, outside, passing: hints for entry, set together from what the manager knows (`set_hints`)
 ///
 /// Moving, retired, failed and asks send an entry to the manager's lock. Checked builds abort on any other transition.
@@ -41,6 +50,9 @@ class TIER_EXPORT BlockState {
     [[nodiscard]] constexpr bool is_awaited() const noexcept { return has(awaited); }
     [[nodiscard]] constexpr bool is_outside() const noexcept { return has(outside); }
     [[nodiscard]] constexpr bool is_passing() const noexcept { return has(passing); }
+    [[nodiscard]] constexpr bool is_shared() const noexcept { return has(shared); }
+    /// True if nobody pins the block, and no flag is set.
+    [[nodiscard]] constexpr bool is_plain() const noexcept { return word_ == 0; }
     /// True if a use of the bytes must ask the manager.
     [[nodiscard]] constexpr bool needs_manager() const noexcept { return has(needs_manager_mask); }
     /// True if a pin alone is not enough: the manager must be asked, or told.
@@ -84,6 +96,18 @@ class TIER_EXPORT BlockState {
     return before;
   }
 
+  /// Lets readers use slots from here on, if no flag says that anybody waits for their pins, or must be asked.
+  void share() noexcept {
+    auto word = word_.load(std::memory_order_relaxed);
+    if ((word & ~pins_mask) == 0)
+      word_.compare_exchange_strong(word, word | shared, std::memory_order_acq_rel);
+  }
+  /// For a reader that has taken a slot: true if no pin is needed. (5) is in one order with (6) and with what slots say.
+  [[nodiscard]] bool lets_readers_in() const noexcept {
+    const Value seen{word_.load(std::memory_order_seq_cst)};  // (5) <-> (6)
+    return seen.is_shared() && !seen.needs_more_than_a_pin();
+  }
+
   // --- under the manager's lock ---------------------------------------------------------------------------
 
   /// Pins whatever the word says. A thread that sees the pin also sees what this thread did before.
@@ -94,12 +118,13 @@ class TIER_EXPORT BlockState {
 
   /// Goes from settled to moving.
   /// \param own_pins  number of pins that do not stand in the way
-  /// \return          false if there are more pins, or the block moves already or is retired
+  /// \return          false if there are more pins, readers share the block again, or it moves already or is retired
   [[nodiscard]] bool try_begin_move(std::uint32_t own_pins = 0) noexcept {
-    auto word = word_.load(std::memory_order_acquire);
+    auto word = count_readers().word();
     do {
       const Value value{word};
       if (value.pins() > own_pins || value.is_moving() || value.is_retired()) return false;
+      if (value.is_shared()) return false;  // again: it is being read
     } while (!word_.compare_exchange_weak(word, word | moving, std::memory_order_acq_rel));
     return true;
   }
@@ -109,7 +134,16 @@ class TIER_EXPORT BlockState {
     TIER_ASSERT(before.is_moving(), "only a move that has begun can end");
   }
   /// Marks the contents dead: the bytes go with the last pin.
-  void retire() noexcept { set(retired); }
+  void retire() noexcept {
+    set(retired);
+    count_readers();
+  }
+  /// Gives each reader that has a slot a pin, and sends later readers to the word.
+  /// \return  the word, with acquire order: all who use the block have pins there, unless it is shared again
+  Value count_readers() noexcept {
+    const auto seen = now();
+    return seen.is_shared() ? count_slots() : seen;
+  }
   /// Marks the contents alive: there are bytes, or will be.   \return  true if the block was retired
   bool revive() noexcept { return Value{clear(retired)}.is_retired(); }
   /// Notes that the transfer could not read the bytes.
@@ -120,13 +154,17 @@ class TIER_EXPORT BlockState {
   /// Notes that the bytes are read again, or have been written anew.
   void recover() noexcept { clear(failed); }
   /// Has the last unpin tell the manager from here on.   \return  the word before: without pins, no unpin will tell
-  Value await_last_pin() noexcept { return Value{set(awaited)}; }
+  Value await_last_pin() noexcept {
+    const Value before{set(awaited)};
+    return before.is_shared() ? count_slots() : before;
+  }
   void stop_awaiting() noexcept { clear(awaited); }
   void set_hints(const Hints& hints) noexcept {
     const auto flags = (hints.asks ? asks : 0) | (hints.watched ? watched : 0) |
                        (hints.outside ? outside : 0) | (hints.passing ? passing : 0);
-    word_.fetch_or(flags, std::memory_order_release);
-    word_.fetch_and(~(hints_mask & ~flags), std::memory_order_release);
+    // Only this changes them.
+    const auto changed = (word_.load(std::memory_order_relaxed) & hints_mask) ^ flags;
+    if (changed != 0) word_.fetch_xor(changed, std::memory_order_release);
   }
   /// Starts a new block: settled, without pins.
   void reset() noexcept { word_.store(0, std::memory_order_release); }
@@ -137,8 +175,12 @@ class TIER_EXPORT BlockState {
                                  failed = 1ULL << 35;
   static constexpr std::uint64_t asks = 1ULL << 36, watched = 1ULL << 37, outside = 1ULL << 38,
                                  passing = 1ULL << 39;
+  static constexpr std::uint64_t shared = 1ULL << 40;
   static constexpr std::uint64_t hints_mask = asks | watched | outside | passing;
   static constexpr std::uint64_t needs_manager_mask = retired | moving | failed | asks;
+
+  /// \pre  shared   \return  the word
+  Value count_slots() noexcept;
 
   std::uint64_t set(std::uint64_t flags) noexcept { return word_.fetch_or(flags, std::memory_order_acq_rel); }
   std::uint64_t clear(std::uint64_t flags) noexcept {

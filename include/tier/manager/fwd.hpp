@@ -13,6 +13,7 @@ class Manager;
 class ObjectHandle;
 class Observer;
 class PlacedStorage;
+class ReaderSlot;
 class RuntimeRef;
 class ThreadObserver;
 class UseClock;

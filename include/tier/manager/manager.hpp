@@ -35,7 +35,8 @@ struct TIER_EXPORT Operand {
   bool advice = false;  ///< a window's block: entered if possible, otherwise skipped without an error
   bool whole = false;   ///< advice for the whole object; `address` is its window, entered or not
   bool named = false;   ///< advice for an object that the caller named: a scope on it throws if it is retired
-  bool revives = false;  ///< advice to overwrite: revives the block if it is retired
+  bool revives = false;        ///< advice to overwrite: revives the block if it is retired
+  ReaderSlot* slot = nullptr;  ///< says in place of a pin that the entered block is read
 
   /// \throws  `TierError` for a retired part of a group, unless it is overwritten: then it gets a new place, or
   ///          `OutOfTierMemory` is thrown
@@ -204,6 +205,8 @@ class TIER_EXPORT Manager : public std::enable_shared_from_this<Manager> {
   static void leave(const Operand& operand) noexcept {
     if (operand.advice)
       operand.block->manager->advised_.fetch_sub(operand.block->size, std::memory_order_relaxed);
+    if (operand.slot != nullptr) [[unlikely]]
+      return operand.block->leave(*operand.slot);
     operand.block->leave();
   }
   /// Leaves advice whose block lies in the room kept for faults.   \return  true if it did

@@ -201,7 +201,7 @@ class [[nodiscard]] TIER_EXPORT Scope {
         slow |= !operand.entered;
         continue;
       }
-      if (!operand.block->try_enter(operand.use, stamp)) [[unlikely]] {
+      if (!operand.block->try_enter(operand.use, stamp, operand.slot)) [[unlikely]] {
         slow = true;
         break;
       }

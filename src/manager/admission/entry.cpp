@@ -274,10 +274,11 @@ void Entry::report_wait() try {
   const auto size = rooms_.lacking().size;
   std::string text{name_of(rooms_.lacking())};
   text += "); pinned:";
-  for (const auto& [id, b] : store_.catalog.blocks()) {
-    if (b->pins() == 0 || b->record->immovable) continue;
-    text += " \"" + std::string{name_of(*b)} + "\" (" + std::to_string(b->size) + " bytes, " +
-            std::to_string(b->pins()) + " pins)";
+  for (const auto& record : store_.catalog.blocks()) {
+    const Block& b = *record.block;
+    if (b.pins() == 0 || record.immovable) continue;
+    text += " \"" + std::string{name_of(b)} + "\" (" + std::to_string(b.size) + " bytes, " +
+            std::to_string(b.pins()) + " pins)";
   }
   state_.monitor.without_lock(lock_, [&] {
     detail::say("a scope has waited long for %llu bytes (%s", static_cast<unsigned long long>(size),

@@ -96,7 +96,7 @@ void Objects::destroy(Object& object) noexcept {
 bool Objects::tell_retired(const Block& b, bool frees) noexcept {
   const bool freed = frees || state_.announcer.policy().frees_early() || state_.lifetime.is_closed();
   RetireEvent event{{}, b.id, freed};
-  state_.announcer.tell(event, &Observer::on_retire);
+  state_.announcer.tell_often(event, &Observer::on_retire);
   state_.announcer.ask([&](Policy& p, PolicyContext& context) { p.on_retire(event, context); });
   return freed;
 }

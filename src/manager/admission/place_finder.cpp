@@ -9,7 +9,7 @@ namespace tier {
 
 Placement PlaceFinder::ask_policy(const Block& b, std::string_view name) {
   AllocationEvent event{{}, b.id, {b.size}, name};
-  state_.announcer.tell(event, &Observer::on_allocation);
+  state_.announcer.tell_often(event, &Observer::on_allocation);
   const Placement placement =
       state_.announcer.ask([&](Policy& p, PolicyContext& context) { return p.place(event, context); });
   return placement.tier < store_.tiers.count() ? placement : Placement{};

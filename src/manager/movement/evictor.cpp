@@ -252,7 +252,7 @@ RoomReport Evictor::survey() noexcept {
       if (b.record->primary() != region || b.record->immovable) continue;
       const auto state = b.state.now();
       if (state.is_moving() || b.record->shielded > 0) report.transient = true;
-      if (!state.is_pinned()) continue;
+      if (!state.is_pinned() && !state.is_shared()) continue;
       const auto old = b.state.await_last_pin();
       (old.is_pinned() ? report.foreign : report.again) = true;
     }
@@ -291,8 +291,8 @@ std::size_t Evictor::room_below(const EvictionRun& run, TierIndex t, std::size_t
 bool Evictor::revoke_unawaited(TierIndex t, MutexLock& lock) {
   auto& heap = store_.tiers[t].heap;
   Transfer* found = nullptr;
-  for (auto& [id, b] : store_.catalog.blocks()) {
-    Transfer* transfer = b->record->transfer;
+  for (const auto& record : store_.catalog.blocks()) {
+    Transfer* transfer = record.transfer;
     if (transfer == nullptr || transfer->awaited || !transfer->submitted || transfer->ended) continue;
     if (transfer->kind != TransferKind::Fetch && !compactor_.is_slide(*transfer)) continue;
     if (transfer->to_region->tier != t) continue;

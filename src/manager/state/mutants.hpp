@@ -13,7 +13,8 @@ enum class Mutant : std::uint8_t {
   StaleRegionPublished,
   LastBlockShort,
   MoverWithoutVersionCheck,
-  WritesNotHeld
+  WritesNotHeld,
+  ReadersNotCounted
 };
 
 #if defined(TIER_MUTANTS)

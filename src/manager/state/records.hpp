@@ -8,6 +8,7 @@
 
 #include <boost/intrusive/list.hpp>
 #include <boost/intrusive/set.hpp>
+#include <boost/intrusive/unordered_set.hpp>
 #include <cstdint>
 #include <vector>
 
@@ -65,6 +66,7 @@ struct ObjectWindow : boost::intrusive::list_base_hook<> {
 
 /// The cold part of a block. As an element of a set it is ranked among the blocks whose primary is in its tier.
 struct BlockRecord : boost::intrusive::set_base_hook<> {
+  boost::intrusive::unordered_set_member_hook<> by_id;
   Block* block = nullptr;
   Region* regions = nullptr;  ///< the primary first
   Transfer* transfer = nullptr;

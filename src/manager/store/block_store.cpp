@@ -201,7 +201,7 @@ void BlockStore::refresh(Block& b) noexcept {
 }
 
 void BlockStore::refresh_all() noexcept {
-  for (auto& [id, b] : catalog_.blocks()) refresh(*b);
+  for (const auto& record : catalog_.blocks()) refresh(*record.block);
 }
 
 void BlockStore::close_door() noexcept {

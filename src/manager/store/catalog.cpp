@@ -6,15 +6,28 @@
 
 namespace tier {
 
+Catalog::Catalog(Manager* manager)
+    : manager_{manager},
+      buckets_{std::make_unique<BlocksById::bucket_type[]>(bucket_count_)},
+      by_id_{BlocksById::bucket_traits{buckets_.get(), bucket_count_}} {}
+
+/// Makes room for one more block.   \throws  `std::bad_alloc`
+void Catalog::grow_index() {
+  if (by_id_.size() < bucket_count_) return;
+  auto buckets = std::make_unique<BlocksById::bucket_type[]>(2 * bucket_count_);
+  bucket_count_ *= 2;
+  by_id_.rehash({buckets.get(), bucket_count_});
+  buckets_ = std::move(buckets);
+}
+
 Block& Catalog::add_block(std::uint64_t size, std::size_t alignment, std::uint64_t last_use) {
+  grow_index();
   Block* b = blocks_.get();
   BlockRecord* record = nullptr;
   try {
     record = records_.get();
-    by_id_.emplace(next_block_, b);
   } catch (...) {
     blocks_.put(b);
-    if (record != nullptr) records_.put(record);
     throw;
   }
   *record = BlockRecord{};
@@ -29,11 +42,12 @@ Block& Catalog::add_block(std::uint64_t size, std::size_t alignment, std::uint64
     b->manager = manager_;  // never changed: the last scope to leave may read it late
   b->record = record;
   b->state.reset();
+  by_id_.insert(*record);
   return *b;
 }
 
 void Catalog::erase(Block& b) noexcept {
-  by_id_.erase(b.id);
+  by_id_.erase(by_id_.iterator_to(*b.record));
   records_.put(b.record);
   b.record = nullptr;
   b.state.reset();
@@ -42,7 +56,7 @@ void Catalog::erase(Block& b) noexcept {
 
 Block* Catalog::find(BlockId id) const noexcept {
   const auto it = by_id_.find(id);
-  return it == by_id_.end() ? nullptr : it->second;
+  return it == by_id_.end() ? nullptr : it->block;
 }
 
 Object& Catalog::add_object(Block& b, std::size_t offset, std::size_t size, std::string_view name) {
@@ -81,9 +95,8 @@ void Catalog::note_memory(Object& object) noexcept {
 
 /// Returns the ordinary memory in use, without that of companions and tables.
 Bytes Catalog::memory() const noexcept {
-  constexpr std::size_t node = sizeof(decltype(by_id_)::value_type) + sizeof(void*);
   return Bytes{blocks_.bytes() + records_.bytes() + descriptors_.bytes() + beside_objects_ +
-               by_id_.size() * node + by_id_.bucket_count() * sizeof(void*)};
+               bucket_count_ * sizeof(BlocksById::bucket_type)};
 }
 
 }  // namespace tier

@@ -25,8 +25,8 @@ void FaultReserve::note_size(const Block& b) noexcept {
 void FaultReserve::forget_largest() noexcept {
   largest_ = 0;
   mixed_ = false;
-  for (const auto& [id, b] : catalog_.blocks())
-    if (b->record->primary() != nullptr) note_size(*b);
+  for (const auto& record : catalog_.blocks())
+    if (record.primary() != nullptr) note_size(*record.block);
 }
 
 /// True if a block of this size can move to the fastest tier at all, so that room must be left for it.

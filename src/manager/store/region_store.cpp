@@ -28,8 +28,8 @@ Region& RegionStore::describe(TierIndex t, RegionHeap::Slot slot) noexcept {
 void RegionStore::tell_given_out(const Region& region) noexcept {
   auto& state = tiers_[region.tier];
   note_high_water(state);
-  RegionEvent event{{}, 0, region.tier, {state.heap.size(region.slot)}, false};
-  state_.announcer.tell(event, &Observer::on_region);
+  state_.announcer.tell_observers(RegionEvent{{}, 0, region.tier, {state.heap.size(region.slot)}, false},
+                                  &Observer::on_region);
 }
 
 Region* RegionStore::region_at(TierIndex t, RegionHeap::Slot slot, std::error_code& cause) noexcept {
@@ -97,8 +97,7 @@ RegionHeap::Slot RegionStore::give_back(Region* region) noexcept {
   if (region->claimed) state.tier->release(offset, size);
   if (region->claimed && !region->has_space) state.spaceless -= size;
   if (region->claimed && !region->cached) {
-    RegionEvent event{{}, 0, region->tier, {size}, true};
-    state_.announcer.tell(event, &Observer::on_region);
+    state_.announcer.tell_observers(RegionEvent{{}, 0, region->tier, {size}, true}, &Observer::on_region);
   }
   if (region->cached) uncache(*region);
   give_back_bare(*region);
@@ -244,8 +243,7 @@ void RegionStore::give_back_bare(const Region& region) noexcept {
 void RegionStore::cache(Region& region) noexcept {
   auto& state = tiers_[region.tier];
   const auto size = state.heap.size(region.slot);
-  RegionEvent event{{}, 0, region.tier, {size}, true};
-  state_.announcer.tell(event, &Observer::on_region);
+  state_.announcer.tell_observers(RegionEvent{{}, 0, region.tier, {size}, true}, &Observer::on_region);
   region.block = nullptr;
   region.cached = true;
   state.cached += size;

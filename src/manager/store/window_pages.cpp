@@ -236,9 +236,9 @@ void WindowPages::fill_hole(const Block& b, std::byte* address) noexcept {
 
 void WindowPages::forbid_absent() noexcept {
   if (windows_ == nullptr) return;
-  for (const auto& [id, b] : catalog_.blocks())
-    if (b->record->window_address != nullptr && b->address.load(std::memory_order_relaxed) == nullptr)
-      windows_->forbid(b->record->window_address, b->size);
+  for (const auto& record : catalog_.blocks())
+    if (record.window_address != nullptr && record.block->address.load(std::memory_order_relaxed) == nullptr)
+      windows_->forbid(record.window_address, record.block->size);
 }
 
 }  // namespace tier
