@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "allocators.hpp"
+#include "allocators/allocators.hpp"
 #include "container_workloads.hpp"
 #include "harness/rows.hpp"
 #include "random.hpp"

@@ -18,11 +18,11 @@
 #include <thread>
 #include <vector>
 
-#include "allocators.hpp"
+#include "allocators/allocators.hpp"
 #include "harness/rows.hpp"
+#include "harness/team.hpp"
 #include "random.hpp"
 #include "resident.hpp"
-#include "team.hpp"
 
 namespace tier::bench {
 namespace {

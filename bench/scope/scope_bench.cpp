@@ -102,6 +102,34 @@ std::vector<Row> scope_resident() {
 
 const bool registered = add_rows("scope.resident", scope_resident);
 
+/// Compares entry and exit on one object by several threads with that by one: on as many cores as there are.
+std::vector<Row> scope_shared() {
+  Fixture f;
+  const auto scopes = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      ReadScope scope{f.tensors[0]};
+      benchmark::DoNotOptimize(scope.get<0>().data());
+    }
+  };
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  std::vector<Row> rows;
+  for (const int threads : {2, 4, 8}) {
+    const int each = repeats * std::min(cores, threads) / threads;
+    const auto pair =
+        time_pair([&] { on_threads(threads, [&] { scopes(each); }); }, [&] { scopes(repeats); }, 15);
+    rows.push_back(timed_row({.id = "scope.shared",
+                              .what = "entry + exit on one object, " + std::to_string(threads) + " threads",
+                              .unit = "ns",
+                              .baseline = "one thread",
+                              .reach = "<= 1.3 x one thread"},
+                             pair, 1e9 / repeats,
+                             [](const Row& r) { return r.value <= 1.3 * r.baseline_value; }));
+  }
+  return rows;
+}
+
+const bool shared_registered = add_rows("scope.shared", scope_shared);
+
 Row recorded_row(std::string what, const Pair& pair) {
   return timed_row({.id = "record.scope",
                     .what = std::move(what),

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Question: do more threads do more work, up to the limit of the machine, and never less?
+#include "allocators/allocators.hpp"
+#include "harness/rows.hpp"
+#include "harness/team.hpp"
+
+#include <tier/memory/tiers.hpp>
+#include <tier/runtime/runtime.hpp>
+#include <tier/scope/scope.hpp>
+#include <tier/table/row_table.hpp>
+#include <tier/tensor/tensor.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tier::bench {
+namespace {
+
+using namespace tier::literals;
+
+constexpr std::size_t most_threads = 8;
+
+/// The part of one thread in some work: so many operations, begun and ended by it.
+using Part = FunctionRef<void(std::size_t thread, std::size_t operations)>;
+
+/// Has the team do the work in equal parts.
+void share(Team& team, std::size_t operations, Part work) {
+  team.run([&](std::size_t thread) { work(thread, operations / team.size()); });
+}
+
+/// What some threads do, and the same work done by the machine alone.
+struct Work {
+  const char* id;
+  std::string what;
+  std::size_t operations;  ///< of all threads in one sample
+  Part ours;
+  const char* limit_name;
+  Part limit;
+};
+
+/// Makes a row for 1, 2, 4 and 8 threads: the first against the limit, the others against half as many threads.
+void add_scaling(const Work& work, std::vector<Row>& rows) {
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  for (std::size_t threads = 1; threads <= most_threads; threads *= 2) {
+    Team team{threads}, fewer{std::max<std::size_t>(1, threads / 2)};
+    const auto ours = [&] { share(team, work.operations, work.ours); };
+    const Pair beside_limit = time_pair(ours, [&] { share(team, work.operations, work.limit); });
+    const double of_limit = beside_limit.baseline.median() / beside_limit.ours.median();
+    std::array<char, 120> note{};
+    std::snprintf(note.data(), note.size(), "; %.2f of the rate of %s", of_limit, work.limit_name);
+    const auto rate = static_cast<double>(work.operations) / 1e6;
+    const auto compare = [&](const Pair& pair, std::string baseline, std::string reach, bool reached) {
+      rows.push_back(checked_row({.id = work.id,
+                                  .what = work.what + ", " + std::to_string(threads) +
+                                          (threads == 1 ? " thread" : " threads") + note.data(),
+                                  .value = rate / pair.ours.median(),
+                                  .unit = "M/s",
+                                  .baseline = std::move(baseline),
+                                  .baseline_value = rate / pair.baseline.median(),
+                                  .ratio = pair.baseline.median() / pair.ours.median(),
+                                  .reach = std::move(reach),
+                                  .reached = reached},
+                                 pair));
+    };
+    if (threads == 1) {
+      compare(beside_limit, work.limit_name, "a fact", true);
+      continue;
+    }
+    const Pair pair = time_pair(ours, [&] { share(fewer, work.operations, work.ours); });
+    const double gain = pair.baseline.median() / pair.ours.median();
+    if (threads <= cores)
+      compare(pair, "half the threads", ">= 1.6, or 0.9 of the limit", gain >= 1.6 || of_limit >= 0.9);
+    else
+      compare(pair, "half the threads", ">= 0.95", gain >= 0.95);
+  }
+}
+
+// --- tensors made and destroyed --------------------------------------------------------------------------
+
+std::vector<Row> threads_allocate() {
+  std::vector<Row> rows;
+  for (const Bytes size : {64_KiB, 128_KiB, 2_MiB}) {
+    Runtime runtime{{.tiers = {tiers::dram(2_GiB)}}};
+    auto& plain = mimalloc();
+    add_scaling({.id = "threads.allocate",
+                 .what = "tensors of " + to_human(size) + " made and destroyed",
+                 .operations = 40'000,
+                 .ours =
+                     [&](std::size_t, std::size_t operations) {
+                       for (std::size_t i = 0; i < operations; ++i) {
+                         const Tensor<float> made{runtime, Shape{size.count / sizeof(float)}};
+                         benchmark::DoNotOptimize(&made);
+                       }
+                     },
+                 .limit_name = "mimalloc",
+                 .limit =
+                     [&](std::size_t, std::size_t operations) {
+                       for (std::size_t i = 0; i < operations; ++i) {
+                         void* const made = plain.allocate(size.count);
+                         benchmark::DoNotOptimize(made);
+                         plain.deallocate(made, size.count);
+                       }
+                     }},
+                rows);
+  }
+  return rows;
+}
+
+// --- reads of what is mostly elsewhere -------------------------------------------------------------------
+
+/// Numbers of tensors in random order, other ones for each thread.
+class Picks {
+ public:
+  Picks(std::size_t thread, std::size_t count)
+      : state_{static_cast<unsigned>(thread) * 7919 + 1}, count_{count} {}
+  [[nodiscard]] std::size_t next() noexcept {
+    state_ = state_ * 1664525U + 1013904223U;
+    return (state_ >> 8U) % count_;
+  }
+
+ private:
+  unsigned state_;
+  std::size_t count_;
+};
+
+/// Tensors of which a quarter fits fast memory, over some slower tier.
+void add_misses(const char* where, const TierSpec& slower, std::size_t operations, std::vector<Row>& rows) {
+  constexpr Bytes size = 64_KiB;
+  constexpr std::size_t count = 4096;
+  Runtime runtime{{.tiers = {tiers::dram(size * (count / 4)), slower}}};
+  std::vector<Tensor<float>> tensors;
+  for (std::size_t i = 0; i < count; ++i) {
+    tensors.emplace_back(runtime, Shape{size.count / sizeof(float)});
+    const WriteScope filled{overwrites(tensors.back())};
+    std::memset(filled[tensors.back()].data(), 1, size.count);
+  }
+  const std::vector<std::byte> from(size.count * count, std::byte{1});
+  std::vector<std::byte> to(size.count * (count / 4));
+  add_scaling({.id = "threads.miss",
+               .what = "reads of 64 KiB, a quarter in memory, the rest " + std::string{where},
+               .operations = operations,
+               .ours =
+                   [&](std::size_t thread, std::size_t n) {
+                     Picks picks{thread, count};
+                     for (std::size_t i = 0; i < n; ++i) {
+                       auto& tensor = tensors[picks.next()];
+                       const ReadScope scope{tensor};
+                       benchmark::DoNotOptimize(scope[tensor].data()[0]);
+                     }
+                   },
+               .limit_name = "memcpy of what is missing",
+               .limit =
+                   [&](std::size_t thread, std::size_t n) {
+                     Picks picks{thread, count};
+                     for (std::size_t i = 0; i < n; ++i) {
+                       const auto pick = picks.next();
+                       if (pick % 4 == 0) continue;  // what a cache of a quarter keeps of random reads
+                       std::memcpy(to.data() + pick / 4 * size.count, from.data() + pick * size.count,
+                                   size.count);
+                       benchmark::ClobberMemory();
+                     }
+                   }},
+              rows);
+}
+
+std::vector<Row> threads_miss() {
+  std::vector<Row> rows;
+  add_misses("in memory", tiers::dram(1_GiB), 8'000, rows);
+  return rows;
+}
+
+// --- rows of a table -------------------------------------------------------------------------------------
+
+std::vector<Row> threads_table() {
+  constexpr std::size_t dim = 64, batch = 1000, row_count = 1'000'000;
+  Runtime runtime{{.tiers = {tiers::dram(1_GiB)}}};
+  TableOptions options;
+  options.rows = row_count;
+  options.dim = dim;
+  RowTable<float> table{std::make_shared<TableContext>(runtime.manager(), 1), std::move(options)};
+  const std::vector<float> plain(row_count * dim, 0.5F);
+  std::array<std::vector<RowId>, most_threads> ids;
+  std::array<std::vector<float>, most_threads> out;
+  for (std::size_t thread = 0; thread < most_threads; ++thread) {
+    out[thread].resize(batch * dim);
+    std::mt19937_64 random{thread};
+    for (std::size_t i = 0; i < 16 * batch; ++i)
+      ids[thread].push_back(static_cast<RowId>(random() % row_count));
+  }
+  std::vector<Row> rows;
+  const auto of = [&](std::size_t thread, std::size_t i) {
+    return std::span{ids[thread]}.subspan(i % 16 * batch, batch);
+  };
+  add_scaling({.id = "threads.table",
+               .what = "batches of 1,000 rows of 256 B gathered",
+               .operations = 1'600,
+               .ours =
+                   [&](std::size_t thread, std::size_t n) {
+                     for (std::size_t i = 0; i < n; ++i) table.gather(of(thread, i), out[thread]);
+                   },
+               .limit_name = "a plain array",
+               .limit =
+                   [&](std::size_t thread, std::size_t n) {
+                     constexpr std::size_t ahead = 18;
+                     for (std::size_t i = 0; i < n; ++i) {
+                       const auto batch_ids = of(thread, i);
+                       for (std::size_t k = 0; k < batch; ++k) {
+                         if (k + ahead < batch)
+                           for (std::size_t at = 0; at < dim; at += 16)
+                             __builtin_prefetch(&plain[batch_ids[k + ahead] * dim + at]);
+                         std::memcpy(&out[thread][k * dim], &plain[batch_ids[k] * dim], dim * sizeof(float));
+                       }
+                       benchmark::ClobberMemory();
+                     }
+                   }},
+              rows);
+  return rows;
+}
+
+const bool registered = add_rows("threads.allocate", threads_allocate) &&
+                        add_rows("threads.miss", threads_miss) && add_rows("threads.table", threads_table);
+
+}  // namespace
+}  // namespace tier::bench
