@@ -2,7 +2,8 @@
 # With TIER_FAST_BUILD a build of everything compiles sources together, and headers ahead. Without it these do nothing.
 
 # tier_compile_together(TARGET): compiles up to twelve sources of a folder at once, so that they read their headers once. So
-# no two files of a folder may give one name to different things in their unnamed namespaces.
+# no two files of a folder may give one name to different things in their unnamed namespaces; a file of tests has a namespace of
+# its own.
 function(tier_compile_together target)
   if(NOT TIER_FAST_BUILD)
     return()
@@ -10,9 +11,10 @@ function(tier_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
-    cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE group)
-    string(REGEX REPLACE "^(src/[^/]+|[^/]+)/.*" "\\1" group ${group})
-    string(MAKE_C_IDENTIFIER ${group} group)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE group)
+    cmake_path(RELATIVE_PATH group BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(REGEX REPLACE "^(src/[^/]+|[^/]+)/.*" "\\1" group "${group}")
+    string(MAKE_C_IDENTIFIER "${group}" group)
     math(EXPR ${group}_count "0${${group}_count} + 1")
     math(EXPR number "${${group}_count} / 12")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${number})

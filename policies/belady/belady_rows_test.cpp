@@ -13,7 +13,8 @@
 #include <stdexcept>
 #include <vector>
 
-using namespace tier;
+namespace tier::belady_rows_test {
+
 using namespace tier::test;
 
 namespace {
@@ -106,3 +107,5 @@ TEST_CASE("the farthest slot is that of the latest use, whatever comes, goes and
     REQUIRE(model.at(farthest.slot()) == latest);
   }
 }
+
+}  // namespace tier::belady_rows_test

@@ -6,7 +6,8 @@
 
 #include <doctest/doctest.h>
 
-using namespace tier;
+namespace tier::first_touch_test {
+
 using namespace tier::test;
 
 TEST_CASE("first touch fills fast memory, then the next tier, and never moves anything on its own") {
@@ -48,3 +49,5 @@ TEST_CASE("first touch refuses options, of which it has none") {
                        "unknown option at position 0 of \"size\"; allowed: no options for first_touch",
                        ConfigError);
 }
+
+}  // namespace tier::first_touch_test

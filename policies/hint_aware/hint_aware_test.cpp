@@ -11,7 +11,8 @@
 #include <optional>
 #include <string>
 
-using namespace tier;
+namespace tier::hint_aware_test {
+
 using namespace tier::test;
 
 namespace {
@@ -377,3 +378,5 @@ TEST_CASE(
     CHECK(policy->prefers(run, 5) == (std::string{spec} != "hint_aware"));
   }
 }
+
+}  // namespace tier::hint_aware_test

@@ -10,7 +10,8 @@
 #include <random>
 #include <vector>
 
-using namespace tier;
+namespace tier::lfu_rows_test {
+
 using namespace tier::test;
 
 namespace {
@@ -101,3 +102,5 @@ TEST_CASE("a sketch never estimates less than the count, and hardly more while r
     for (auto& count : counts) count /= 2;
   }
 }
+
+}  // namespace tier::lfu_rows_test

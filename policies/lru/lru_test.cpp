@@ -6,7 +6,8 @@
 
 #include <doctest/doctest.h>
 
-using namespace tier;
+namespace tier::lru_test {
+
 using namespace tier::test;
 
 TEST_CASE("lru gives up the object whose last use is the oldest, not the one that came first") {
@@ -77,3 +78,5 @@ TEST_CASE("lru prefers a run that is colder than all that could follow") {
   CHECK(policy->prefers(run, 5));
   CHECK_FALSE(policy->prefers(run, 4));
 }
+
+}  // namespace tier::lru_test

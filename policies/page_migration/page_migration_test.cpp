@@ -9,7 +9,8 @@
 
 #include <string>
 
-using namespace tier;
+namespace tier::page_migration_test {
+
 using namespace tier::test;
 
 namespace {
@@ -77,3 +78,5 @@ TEST_CASE("what page migration does not know is refused by name") {
     CHECK_THROWS_AS(std::ignore = made(spec), ConfigError);
   }
 }
+
+}  // namespace tier::page_migration_test

@@ -19,7 +19,7 @@ constexpr double ids_spread = 1.5;
 constexpr double root_12 = 3.4641016151377544;  // scales a uniform variable to variance 1
 
 // Streams of random words under one seed.
-enum Stream : std::uint64_t { dense_value = 1, dense_weight, row_weight, click, table_seed };
+enum Stream : std::uint64_t { dense_value = 1, dense_weight, row_weight, click_drawn, table_seed };
 
 double centred(std::uint64_t word) { return (unit(word) - 0.5) * root_12; }
 
@@ -37,7 +37,7 @@ bool GeneratedLog::next(Record& record) {
   if (next_ == options_.records) return false;
   const double logit = draw_dense(record) + draw_ids(record);
   const double chance = 1 / (1 + std::exp(-logit));
-  record.label = unit(mix(options_.seed, click, next_)) < chance ? 1.0F : 0.0F;
+  record.label = unit(mix(options_.seed, click_drawn, next_)) < chance ? 1.0F : 0.0F;
   ++next_;
   return true;
 }

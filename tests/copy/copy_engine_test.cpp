@@ -17,7 +17,8 @@
 #include <tuple>
 #include <vector>
 
-using namespace tier;
+namespace tier::copy_engine_test {
+
 using namespace tier::test;
 using Kind = FakeTier::Kind;
 
@@ -600,3 +601,5 @@ TEST_CASE("copy() refuses sides of different size, and copies nothing") {
   CHECK_THROWS_AS(copy(std::span{target}, std::span{source}.first(99)), std::out_of_range);
   CHECK(target == std::vector<std::byte>(100, std::byte{2}));
 }
+
+}  // namespace tier::copy_engine_test

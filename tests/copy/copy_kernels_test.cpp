@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::copy_kernels_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -81,3 +82,5 @@ TEST_CASE("small and soon-read copies use ordinary stores, large ones never do")
     CHECK(copied == source);
   }
 }
+
+}  // namespace tier::copy_kernels_test

@@ -13,7 +13,8 @@
 #include <thread>
 #include <vector>
 
-using namespace tier;
+namespace tier::copy_stress_test {
+
 using namespace tier::test;
 using Kind = FakeTier::Kind;
 
@@ -136,3 +137,5 @@ TEST_CASE(
   CHECK(world.cancelled == world.engine.counters().cancelled);
   CHECK(world.device.misaligned + world.other_device.misaligned == 0);
 }
+
+}  // namespace tier::copy_stress_test

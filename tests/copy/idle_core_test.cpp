@@ -13,7 +13,8 @@
 #include <deque>
 #include <thread>
 
-using namespace tier;
+namespace tier::idle_core_test {
+
 using namespace tier::test;
 using Kind = FakeTier::Kind;
 
@@ -124,3 +125,5 @@ TEST_CASE("movers that do not yield copy whatever else runs") {
   CHECK_FALSE(engine.is_crowded());
   CHECK(stream.arrived());
 }
+
+}  // namespace tier::idle_core_test

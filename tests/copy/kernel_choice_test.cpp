@@ -21,7 +21,8 @@
 
 #include "copy/kernel_measurement.hpp"
 
-using namespace tier;
+namespace tier::kernel_choice_test {
+
 using namespace tier::detail;
 using namespace std::chrono_literals;
 
@@ -201,3 +202,5 @@ TEST_CASE("a program sets a kernel by name; an unknown one is refused with those
   CHECK(contains(message, kernel_names()));
   KernelChoice::of_process().set(before);
 }
+
+}  // namespace tier::kernel_choice_test

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-using namespace tier;
+namespace tier::parallel_for_test {
 
 TEST_CASE("a loop calls its body once for every index, on any number of threads") {
   for (unsigned threads : {1U, 2U, 3U, 8U}) {
@@ -119,3 +119,5 @@ TEST_CASE("parts tile a range, and their lengths are within one of each other") 
     }
   }
 }
+
+}  // namespace tier::parallel_for_test

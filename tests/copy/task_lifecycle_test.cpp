@@ -6,7 +6,8 @@
 
 #include <system_error>
 
-using namespace tier;
+namespace tier::task_lifecycle_test {
+
 using namespace tier::test;
 using detail::Chunk;
 using detail::JoinedTasks;
@@ -133,3 +134,5 @@ TEST_CASE("a task is raised in the queue, and never lowered") {
     rig.end(chunk);
   }
 }
+
+}  // namespace tier::task_lifecycle_test

@@ -5,7 +5,8 @@
 #include "copy/chunk.hpp"
 #include "fake_tiers.hpp"
 
-using namespace tier;
+namespace tier::useful_threads_test {
+
 using namespace tier::literals;
 using detail::useful_threads;
 using detail::UsefulThreads;
@@ -57,3 +58,5 @@ TEST_CASE("copies of devices together have the threads of one") {
   for (int i = 0; i < 3; ++i) threads.add(in, 64 * mebi);
   CHECK(threads.count() == useful_threads(in, 64 * mebi));
 }
+
+}  // namespace tier::useful_threads_test

@@ -13,7 +13,7 @@
 #include <random>
 #include <vector>
 
-using namespace tier;
+namespace tier::virtual_clock_test {
 
 namespace {
 
@@ -172,3 +172,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace tier::virtual_clock_test

@@ -6,7 +6,8 @@
 
 #include <chrono>
 
-using namespace tier;
+namespace tier::yielding_mover_test {
+
 using detail::Crowding;
 using detail::IdleCores;
 using detail::YieldingMover;
@@ -45,3 +46,5 @@ TEST_CASE("cores count as busy until the time that a mover has named") {
   crowding.set_until(Crowding::Clock::now() - std::chrono::hours{1});
   CHECK_FALSE(crowding.is_crowded());
 }
+
+}  // namespace tier::yielding_mover_test

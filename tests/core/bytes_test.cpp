@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-using namespace tier;
+namespace tier::bytes_test {
 
 TEST_CASE("sizes are read in powers of 1000 and of 1024") {
   CHECK(parse_bytes("4096") == 4096_B);
@@ -42,3 +42,5 @@ TEST_CASE("the text of a size reads back as the same size") {
     CHECK(parse_bytes(to_string(size)) == size);
   }
 }
+
+}  // namespace tier::bytes_test

@@ -20,7 +20,8 @@
 #include "support/temporary_directory.hpp"
 #include "support/variable.hpp"
 
-using namespace tier;
+namespace tier::input_file_test {
+
 using tier::test::message_of;
 using tier::test::TemporaryDirectory;
 
@@ -176,3 +177,5 @@ TEST_CASE("a folder, or a file that is not there, is an error of the call that h
   CHECK(message_of<TierError>([] { std::ignore = read_text_file("/no/such"); }) ==
         "open of \"/no/such\": No such file or directory");
 }
+
+}  // namespace tier::input_file_test

@@ -15,7 +15,8 @@
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::output_file_test {
+
 using tier::test::TemporaryDirectory;
 
 namespace {
@@ -130,3 +131,5 @@ TEST_CASE("a file has the rights that the process gives its files") {
   REQUIRE(::stat((folder.path() + "/file").c_str(), &status) == 0);
   CHECK((status.st_mode & 0777) == 0640);
 }
+
+}  // namespace tier::output_file_test

@@ -9,7 +9,7 @@
 
 #include "support/seed.hpp"
 
-using namespace tier;
+namespace tier::policy_spec_test {
 
 namespace {
 
@@ -68,3 +68,5 @@ TEST_CASE("a policy spec that is not one is refused with its position and what i
   CHECK(message_of("x:a=1,a=2").starts_with("option \"a\" is given twice at position 6"));
   CHECK(message_of(R"(x:a=\n)").starts_with("a backslash before an ordinary character at position 4"));
 }
+
+}  // namespace tier::policy_spec_test

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier::detail {
+namespace tier::detail::request_size_test {
 namespace {
 
 constexpr std::size_t all = SIZE_MAX;
@@ -32,4 +32,4 @@ TEST_CASE("what is larger than the difference of two addresses can be is refused
 }
 
 }  // namespace
-}  // namespace tier::detail
+}  // namespace tier::detail::request_size_test

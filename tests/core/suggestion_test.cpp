@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tier::detail {
+namespace tier::detail::suggestion_test {
 
 TEST_CASE("a misspelt word is known again, whatever is wrong with it") {
   constexpr std::string_view known = "dram:SIZE, numa:NODES:SIZE, pmem:PATH:SIZE, file:PATH:SIZE, emulated";
@@ -35,4 +35,4 @@ TEST_CASE("among words that are alike the nearest is suggested, and of equals th
   CHECK(most_similar("lr", "lru, lra") == "lru");
 }
 
-}  // namespace tier::detail
+}  // namespace tier::detail::suggestion_test

@@ -18,7 +18,8 @@
 #include <functional>
 #include <string>
 
-using namespace tier;
+namespace tier::allocation_test {
+
 using namespace tier::test;
 
 namespace {
@@ -335,3 +336,5 @@ TEST_CASE("tensors and their scopes lose nothing, whichever allocation fails") {
   MESSAGE(points << " points");
   CHECK(points > 5);
 }
+
+}  // namespace tier::allocation_test

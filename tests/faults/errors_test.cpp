@@ -10,7 +10,8 @@
 #include <functional>
 #include <string_view>
 
-using namespace tier;
+namespace tier::errors_test {
+
 using namespace tier::test;
 
 namespace {
@@ -69,3 +70,5 @@ TEST_CASE("an error of lacking room is made of a text without allocating, and cu
   CHECK_FALSE(FailingAllocation::happened());
   CHECK(what.size() == 999);
 }
+
+}  // namespace tier::errors_test

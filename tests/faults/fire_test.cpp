@@ -12,7 +12,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::fire_test {
+
 using namespace tier::test;
 
 namespace {
@@ -111,3 +112,5 @@ TEST_CASE("under fire the invariants hold after every step") {
     }
   }
 }
+
+}  // namespace tier::fire_test

@@ -24,7 +24,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::full_disk_test {
+
 using namespace tier::test;
 
 namespace {
@@ -272,3 +273,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace tier::full_disk_test

@@ -14,7 +14,8 @@
 #include <functional>
 #include <vector>
 
-using namespace tier;
+namespace tier::io_test {
+
 using namespace tier::test;
 
 namespace {
@@ -198,3 +199,5 @@ TEST_CASE("tensors in a file keep their numbers, whichever request of the device
   MESSAGE(points << " points");
   CHECK(points > 5);
 }
+
+}  // namespace tier::io_test

@@ -20,7 +20,8 @@
 #include <utility>
 #include <vector>
 
-using namespace tier;
+namespace tier::row_errors_test {
+
 using namespace tier::test;
 
 namespace {
@@ -195,3 +196,5 @@ TEST_CASE("when the disk takes no changed rows the table says so when it has no 
     table.check_invariants();
   });
 }
+
+}  // namespace tier::row_errors_test

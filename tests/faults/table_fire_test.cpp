@@ -23,7 +23,8 @@
 #include <thread>
 #include <vector>
 
-using namespace tier;
+namespace tier::table_fire_test {
+
 using namespace tier::test;
 
 namespace {
@@ -172,3 +173,5 @@ TEST_CASE("under fire a table's gathers are right or fail, and no change is lost
   CHECK(not_promoted > 0);
   MESSAGE("seed " << seed << ", " << served << " gathers, " << failed << " failed accesses");
 }
+
+}  // namespace tier::table_fire_test

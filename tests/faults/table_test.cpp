@@ -22,7 +22,8 @@
 #include <string_view>
 #include <vector>
 
-using namespace tier;
+namespace tier::table_test {
+
 using namespace tier::test;
 
 namespace {
@@ -535,3 +536,5 @@ TEST_CASE("the end of a table needs no memory and no access") {
   });
   CHECK(points == 0);
 }
+
+}  // namespace tier::table_test

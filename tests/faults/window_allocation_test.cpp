@@ -20,7 +20,8 @@
 #include "failing_allocation.hpp"
 #include "window_rig.hpp"
 
-using namespace tier;
+namespace tier::window_allocation_test {
+
 using namespace tier::literals;
 using namespace tier::test;
 
@@ -208,3 +209,5 @@ TEST_CASE("memory resources have nothing left after their end, whichever allocat
           }) > 50);
   }
 }
+
+}  // namespace tier::window_allocation_test

@@ -21,7 +21,8 @@
 #include "support/failing_io.hpp"
 #include "window_rig.hpp"
 
-using namespace tier;
+namespace tier::window_io_test {
+
 using namespace tier::test;
 
 namespace {
@@ -192,3 +193,5 @@ TEST_CASE("while a device takes no writes blocks stay where they are, and stores
   CHECK_NOTHROW(rig.check());
   CHECK_NOTHROW(rig.check_empty());
 }
+
+}  // namespace tier::window_io_test

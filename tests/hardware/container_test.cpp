@@ -28,7 +28,7 @@
 #include "support/message_of.hpp"
 #include "support/placement.hpp"
 
-namespace tier {
+namespace tier::container_test {
 namespace {
 
 using test::given;
@@ -161,4 +161,4 @@ TEST_CASE("a container to which the system shows neither nodes nor a disk has on
   if (!hidden) return test::lacks("permission to hide the nodes from a thread");
 }
 
-}  // namespace tier
+}  // namespace tier::container_test

@@ -12,7 +12,7 @@
 
 #include "hardware/machine.hpp"
 
-namespace tier {
+namespace tier::dax_test {
 namespace {
 
 using test::given;
@@ -84,4 +84,4 @@ TEST_CASE("a DAX device is mapped, and has what was stored in it when it is mapp
   }
 }
 
-}  // namespace tier
+}  // namespace tier::dax_test

@@ -14,7 +14,7 @@
 #include "hardware/machine.hpp"
 #include "support/placement.hpp"
 
-namespace tier {
+namespace tier::disk_test {
 namespace {
 
 using test::given;
@@ -76,4 +76,4 @@ TEST_CASE("objects keep their values on the disk, on persistent memory in each o
   check_objects_in(tiers::memkind("HBW", 8_MiB), tiers::dram(64_MiB));
 }
 
-}  // namespace tier
+}  // namespace tier::disk_test

@@ -22,7 +22,7 @@
 #include "support/placement.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::full_node_test {
 namespace {
 
 using List = std::pmr::vector<std::uint32_t>;
@@ -121,4 +121,4 @@ TEST_CASE("objects keep their values, and their addresses, where others take wha
   }
 }
 
-}  // namespace tier
+}  // namespace tier::full_node_test

@@ -11,7 +11,7 @@
 #include "hardware/machine.hpp"
 #include "hardware/program.hpp"
 
-namespace tier {
+namespace tier::given_test {
 namespace {
 
 using test::given;
@@ -143,4 +143,4 @@ TEST_CASE("direct I/O is found on the disk and on persistent memory") {
   }
 }
 
-}  // namespace tier
+}  // namespace tier::given_test

@@ -22,7 +22,7 @@
 #include "hardware/machine.hpp"
 #include "support/placement.hpp"
 
-namespace tier {
+namespace tier::kernel_tiering_test {
 namespace {
 
 using test::given;
@@ -191,4 +191,4 @@ TEST_CASE(
   CHECK(objects.pages_astray() == 0);
 }
 
-}  // namespace tier
+}  // namespace tier::kernel_tiering_test

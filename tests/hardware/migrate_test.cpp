@@ -13,7 +13,7 @@
 #include "hardware/machine.hpp"
 #include "hardware/program.hpp"
 
-namespace tier {
+namespace tier::migrate_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -59,4 +59,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace tier
+}  // namespace tier::migrate_test

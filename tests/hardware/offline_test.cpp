@@ -18,7 +18,7 @@
 #include "hardware/machine.hpp"
 #include "support/message_of.hpp"
 
-namespace tier {
+namespace tier::offline_test {
 namespace {
 
 using test::given;
@@ -94,4 +94,4 @@ TEST_CASE(
   CHECK(make_tier(spec)->description().ends_with(", all are there"));
 }
 
-}  // namespace tier
+}  // namespace tier::offline_test

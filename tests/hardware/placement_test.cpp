@@ -9,7 +9,7 @@
 #include "hardware/machine.hpp"
 #include "support/placement.hpp"
 
-namespace tier {
+namespace tier::placement_test {
 namespace {
 
 using test::all_on;
@@ -80,4 +80,4 @@ TEST_CASE("reserved huge pages are on each node that had memory from the start")
   }
 }
 
-}  // namespace tier
+}  // namespace tier::placement_test

@@ -21,7 +21,7 @@
 #include "support/placement.hpp"
 #include "support/seed.hpp"
 
-namespace tier {
+namespace tier::real_tiers_test {
 namespace {
 
 using test::given;
@@ -220,4 +220,4 @@ TEST_CASE("a runtime of what the machine has uses each kind of its memory") {
     CHECK(names.find("numa:" + std::to_string(node.id) + " ") != std::string::npos);
 }
 
-}  // namespace tier
+}  // namespace tier::real_tiers_test

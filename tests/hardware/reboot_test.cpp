@@ -19,7 +19,7 @@
 #include "hardware/given_tiers.hpp"
 #include "hardware/machine.hpp"
 
-namespace tier {
+namespace tier::reboot_test {
 namespace {
 
 using test::given;
@@ -96,4 +96,4 @@ TEST_SUITE("reboot: after") {
   }
 }
 
-}  // namespace tier
+}  // namespace tier::reboot_test

@@ -10,7 +10,7 @@
 #include "hardware/machine.hpp"
 #include "support/placement.hpp"
 
-namespace tier {
+namespace tier::turns_test {
 
 TEST_CASE("of memory in turns of 3 to 1 three quarters of the pages are on the first node") {
   if (!test::given()) return test::lacks_description();
@@ -29,4 +29,4 @@ TEST_CASE("of memory in turns of 3 to 1 three quarters of the pages are on the f
         test::PagePlacement{{{0, pages / 4 * 3}, {1, pages / 4}}});
 }
 
-}  // namespace tier
+}  // namespace tier::turns_test

@@ -13,7 +13,7 @@
 #include "hardware/given_tiers.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::windows_test {
 namespace {
 
 using List = std::pmr::vector<std::uint32_t>;
@@ -74,4 +74,4 @@ TEST_CASE("windows are full over the memory of a CXL expander") {
   check_windows_over(tiers::dram(2_MiB), tiers::role("cxl", 64_MiB));
 }
 
-}  // namespace tier
+}  // namespace tier::windows_test

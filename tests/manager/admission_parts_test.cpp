@@ -16,7 +16,8 @@
 #include "manager/floors.hpp"
 #include "support/message_of.hpp"
 
-using namespace tier;
+namespace tier::admission_parts_test {
+
 using namespace tier::test;
 using namespace tier::literals;
 
@@ -167,3 +168,5 @@ TEST_SUITE("manager") {
     CHECK_FALSE(object.block->record->archived);
   }
 }
+
+}  // namespace tier::admission_parts_test

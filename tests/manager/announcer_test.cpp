@@ -12,7 +12,7 @@
 
 #include "support/child.hpp"
 
-namespace tier {
+namespace tier::announcer_test {
 namespace {
 
 /// A clock that a test sets.
@@ -184,4 +184,4 @@ TEST_CASE("a policy that throws is asked no more: first touch answers, and says 
   CHECK(ended.errors == "libtier: policy test threw an exception; going on with first touch\n");
 }
 
-}  // namespace tier
+}  // namespace tier::announcer_test

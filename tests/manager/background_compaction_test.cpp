@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier {
+namespace tier::background_compaction_test {
 namespace {
 
 using namespace test;
@@ -337,7 +337,7 @@ TEST_CASE("a fetch overtakes a move in the background after the chunk in flight"
   Scattered s;
   REQUIRE(s.rig.evict(s.objects[6]) == Outcome::Done);
   s.rig.settle();
-  const auto gate = std::make_shared<Gate>();
+  const auto gate = std::make_shared<test::Gate>();
   std::vector<std::uint64_t> written;  // by the only mover
   s.rig.fast().fails = [&, gate](Direction d, std::uint64_t offset, std::uint64_t) {
     if (d == Direction::Write) written.push_back(offset);
@@ -482,4 +482,4 @@ TEST_CASE("where the new place cannot be written, the object stays and nothing i
   s.check_contents();
 }
 
-}  // namespace tier
+}  // namespace tier::background_compaction_test

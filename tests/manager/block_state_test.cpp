@@ -15,7 +15,7 @@
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 
-namespace tier {
+namespace tier::block_state_test {
 namespace {
 
 /// The expected contents of the word.
@@ -185,4 +185,4 @@ TEST_CASE("checked builds abort on a transition that no state has") {
   }
 }
 
-}  // namespace tier
+}  // namespace tier::block_state_test

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier {
+namespace tier::busy_operands_test {
 namespace {
 
 using namespace test;
@@ -94,4 +94,4 @@ TEST_CASE("an operand whose fetch could not begin at first is read, and the othe
   }
 }
 
-}  // namespace tier
+}  // namespace tier::busy_operands_test

@@ -12,7 +12,8 @@
 #include "manager/rig.hpp"
 #include "support/windows.hpp"
 
-using namespace tier;
+namespace tier::cached_windows_test {
+
 using namespace tier::literals;
 using namespace tier::test;
 
@@ -275,3 +276,5 @@ TEST_CASE("garbage is cached when its time has come, and nothing once the manage
     rig.settle();
   }
 }
+
+}  // namespace tier::cached_windows_test

@@ -6,7 +6,7 @@
 
 #include <random>
 
-namespace tier {
+namespace tier::compaction_test {
 namespace {
 
 using namespace test;
@@ -148,4 +148,4 @@ TEST_CASE("a block stays where it was if its new place cannot be written, and th
   CHECK(s.rig.manager->statistics().tiers[0].condemned == size);
 }
 
-}  // namespace tier
+}  // namespace tier::compaction_test

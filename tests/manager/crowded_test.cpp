@@ -8,7 +8,8 @@
 
 #include <vector>
 
-using namespace tier;
+namespace tier::crowded_test {
+
 using namespace tier::test;
 
 namespace {
@@ -75,3 +76,5 @@ TEST_CASE("who lacks the room of what is on its way out helps it out") {
   CHECK(rig.holds(leaving, 'b'));
   CHECK(rig.holds(third, 'c'));
 }
+
+}  // namespace tier::crowded_test

@@ -8,7 +8,7 @@
 #include <tier/manager/demotion.hpp>
 #include <tier/memory/tier_graph.hpp>
 
-namespace tier {
+namespace tier::demotion_test {
 namespace {
 
 using namespace test;
@@ -279,4 +279,4 @@ TEST_CASE("what is archived is written behind to the last tier while the middle 
   manager->check_invariants();
 }
 
-}  // namespace tier
+}  // namespace tier::demotion_test

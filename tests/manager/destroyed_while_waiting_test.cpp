@@ -10,7 +10,7 @@
 
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::destroyed_while_waiting_test {
 namespace {
 
 using namespace test;
@@ -211,4 +211,4 @@ TEST_CASE("where nothing is freed early, what is destroyed while a scope waits f
   }
 }
 
-}  // namespace tier
+}  // namespace tier::destroyed_while_waiting_test

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace tier {
+namespace tier::device_moves_test {
 namespace {
 
 using namespace test;
@@ -207,4 +207,4 @@ TEST_CASE("the runtime ends while a scope waits for a move between two devices")
   });
 }
 
-}  // namespace tier
+}  // namespace tier::device_moves_test

@@ -11,7 +11,7 @@
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 
-namespace tier {
+namespace tier::exchange_test {
 namespace {
 
 using namespace test;
@@ -224,4 +224,4 @@ TEST_CASE("a single tier, and tiers that the CPU reaches, keep no room") {
   CHECK_THROWS_AS(std::ignore = single.make(64_KiB, 'b'), OutOfTierMemory);
 }
 
-}  // namespace tier
+}  // namespace tier::exchange_test

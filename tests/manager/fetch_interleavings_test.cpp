@@ -6,7 +6,7 @@
 
 #include <thread>
 
-namespace tier {
+namespace tier::fetch_interleavings_test {
 namespace {
 
 using namespace test;
@@ -333,4 +333,4 @@ TEST_CASE("an unreadable range of an addressable tier fails its block, and leave
   CHECK(f.rig.holds(f.object, 'b'));
 }
 
-}  // namespace tier
+}  // namespace tier::fetch_interleavings_test

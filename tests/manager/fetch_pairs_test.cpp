@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tier {
+namespace tier::fetch_pairs_test {
 namespace {
 
 using namespace test;
@@ -349,4 +349,4 @@ TEST_CASE("the object of a fetch that was given up for room is overwritten: who 
   });
 }
 
-}  // namespace tier
+}  // namespace tier::fetch_pairs_test

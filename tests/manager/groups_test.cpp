@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-namespace tier {
+namespace tier::groups_test {
 namespace {
 
 using namespace test;
@@ -260,4 +260,4 @@ TEST_CASE("a group goes with its last object, whose pin keeps it") {
   s.rig.settle();
 }
 
-}  // namespace tier
+}  // namespace tier::groups_test

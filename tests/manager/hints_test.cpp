@@ -7,7 +7,7 @@
 #include <array>
 #include <string>
 
-namespace tier {
+namespace tier::hints_test {
 namespace {
 
 using namespace test;
@@ -252,4 +252,4 @@ TEST_CASE("what was prefetched is not the first to leave again") {
   rig.settle();
 }
 
-}  // namespace tier
+}  // namespace tier::hints_test

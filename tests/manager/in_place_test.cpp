@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier {
+namespace tier::in_place_test {
 namespace {
 
 using namespace test;
@@ -116,4 +116,4 @@ TEST_CASE("an entry that fails is charged nothing") {
   CHECK(rig.slow->take() == Charged{});
 }
 
-}  // namespace tier
+}  // namespace tier::in_place_test

@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-using namespace tier;
+namespace tier::metadata_test {
+
 using namespace tier::literals;
 
 namespace {
@@ -52,5 +53,7 @@ TEST_CASE("metadata is what a runtime takes of the heap beside its tiers") {
                          "a name that a small string has no room for " + std::to_string(i));
   check("objects", runtime.statistics().metadata.count - empty.first, allocated() - empty.second - handles);
 }
+
+}  // namespace tier::metadata_test
 
 #endif

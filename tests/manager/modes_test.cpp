@@ -7,7 +7,7 @@
 #include <hint_aware/hint_aware.hpp>
 #include <map>
 
-namespace tier {
+namespace tier::modes_test {
 namespace {
 
 using namespace test;
@@ -124,4 +124,4 @@ TEST_CASE("the modes 0, L, LM and LMP differ in slow traffic on one program, in 
   }
 }
 
-}  // namespace tier
+}  // namespace tier::modes_test

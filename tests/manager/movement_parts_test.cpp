@@ -9,7 +9,8 @@
 #include "manager/floors.hpp"
 #include "manager/movement/overlapping_slide.hpp"
 
-using namespace tier;
+namespace tier::movement_parts_test {
+
 using namespace tier::test;
 using namespace tier::literals;
 
@@ -239,3 +240,5 @@ TEST_SUITE("manager") {
     CHECK(actions.evict(12345, 1) == Outcome::Gone);
   }
 }
+
+}  // namespace tier::movement_parts_test

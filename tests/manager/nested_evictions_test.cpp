@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace tier {
+namespace tier::nested_evictions_test {
 namespace {
 
 using namespace test;
@@ -195,4 +195,4 @@ TEST_CASE("room in one piece is made of many blocks where each needs room furthe
   rig.settle();
 }
 
-}  // namespace tier
+}  // namespace tier::nested_evictions_test

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace tier {
+namespace tier::notes_test {
 namespace {
 
 using namespace test;
@@ -453,4 +453,4 @@ TEST_CASE("in the child of a fork uses are told to nobody, however many there ar
   CHECK(rig.policy->uses.empty());
 }
 
-}  // namespace tier
+}  // namespace tier::notes_test

@@ -19,7 +19,8 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-using namespace tier;
+namespace tier::numa_windows_test {
+
 using namespace tier::literals;
 using namespace tier::test;
 
@@ -136,3 +137,5 @@ TEST_CASE(
 }
 
 TEST_SUITE_END();
+
+}  // namespace tier::numa_windows_test

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier {
+namespace tier::placed_again_test {
 namespace {
 
 using namespace test;
@@ -152,4 +152,4 @@ TEST_CASE("a batch that names it twice asks once, and one that fails leaves it r
   }
 }
 
-}  // namespace tier
+}  // namespace tier::placed_again_test

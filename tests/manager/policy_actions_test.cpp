@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace tier {
+namespace tier::policy_actions_test {
 namespace {
 
 using namespace test;
@@ -361,4 +361,4 @@ TEST_CASE("with early freeing off, garbage goes when the slowest tier is 80 % fu
   CHECK(most <= (4 << 20) * 85 / 100);
 }
 
-}  // namespace tier
+}  // namespace tier::policy_actions_test

@@ -13,7 +13,7 @@
 #include <future>
 #include <stdexcept>
 
-namespace tier {
+namespace tier::policy_events_test {
 namespace {
 
 using namespace test;
@@ -349,4 +349,4 @@ TEST_CASE("after a failed policy objects are placed as first touch does, and not
   Manager::leave({&op, 1});
 }
 
-}  // namespace tier
+}  // namespace tier::policy_events_test

@@ -8,7 +8,8 @@
 
 #include <string>
 
-using namespace tier;
+namespace tier::property_test {
+
 using namespace tier::test;
 
 TEST_CASE("whatever moves, the bytes written last are the bytes read next") {
@@ -67,3 +68,5 @@ TEST_CASE("whatever moves under several threads, each reads what it wrote last")
   MESSAGE(compactions << " compactions in the background");
   if (each >= 500) CHECK(compactions > 0);
 }
+
+}  // namespace tier::property_test

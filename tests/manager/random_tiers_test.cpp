@@ -16,7 +16,7 @@
 #include <list>
 #include <numeric>
 
-namespace tier {
+namespace tier::random_tiers_test {
 namespace {
 
 using namespace test;
@@ -279,4 +279,4 @@ TEST_CASE("under recency blocks cascade: each is where a plain model of full tie
   });
 }
 
-}  // namespace tier
+}  // namespace tier::random_tiers_test

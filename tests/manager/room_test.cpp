@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier {
+namespace tier::room_test {
 namespace {
 
 using namespace test;
@@ -387,4 +387,4 @@ TEST_CASE("a root that is never to say so waits until something changes") {
   root.get();
 }
 
-}  // namespace tier
+}  // namespace tier::room_test

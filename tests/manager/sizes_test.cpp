@@ -15,7 +15,8 @@
 #include <utility>
 #include <vector>
 
-using namespace tier;
+namespace tier::sizes_test {
+
 using namespace tier::test;
 
 namespace {
@@ -74,3 +75,5 @@ TEST_CASE("blocks of windows that cannot be are refused with what is allowed") {
           }) == "blocks of windows of " + std::to_string(size) +
                     " bytes; allowed: a power of two from 64 KiB to 2 MiB");
 }
+
+}  // namespace tier::sizes_test

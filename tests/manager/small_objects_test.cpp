@@ -14,7 +14,7 @@
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 
-namespace tier {
+namespace tier::small_objects_test {
 namespace {
 
 /// Groups whose blocks never move.
@@ -133,4 +133,4 @@ TEST_CASE("a group without objects, or that is dying, is not used again") {
   CHECK(placed(groups, 64).group != one.group);
 }
 
-}  // namespace tier
+}  // namespace tier::small_objects_test

@@ -6,7 +6,7 @@
 
 #include "manager/rig.hpp"
 
-namespace tier {
+namespace tier::space_test {
 namespace {
 
 using namespace test;
@@ -171,4 +171,4 @@ TEST_CASE("disk space that comes back is found by the next call") {
   rig.settle();
 }
 
-}  // namespace tier
+}  // namespace tier::space_test

@@ -10,7 +10,8 @@
 #include "manager/floors.hpp"
 #include "support/eventually.hpp"
 
-using namespace tier;
+namespace tier::state_parts_test {
+
 using namespace tier::test;
 using namespace tier::literals;
 
@@ -99,3 +100,5 @@ TEST_SUITE("manager") {
     CHECK(counters.totals.stalled_ns == 1000);
   }
 }
+
+}  // namespace tier::state_parts_test

@@ -8,7 +8,8 @@
 
 #include "manager/floors.hpp"
 
-using namespace tier;
+namespace tier::store_parts_test {
+
 using namespace tier::test;
 using namespace tier::literals;
 
@@ -166,3 +167,5 @@ TEST_SUITE("manager") {
     CHECK_THROWS_AS(std::ignore = WindowPages::largest_block(3_MiB, 64_MiB), ConfigError);
   }
 }
+
+}  // namespace tier::store_parts_test

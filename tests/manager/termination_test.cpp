@@ -8,7 +8,7 @@
 #include <optional>
 #include <random>
 
-namespace tier {
+namespace tier::termination_test {
 namespace {
 
 using namespace test;
@@ -160,4 +160,4 @@ TEST_CASE(
   for (std::size_t i = 0; i < objects_count; ++i) CHECK(rig.holds(objects[i], static_cast<char>(i)));
 }
 
-}  // namespace tier
+}  // namespace tier::termination_test

@@ -6,7 +6,7 @@
 
 #include <map>
 
-namespace tier {
+namespace tier::three_tiers_test {
 namespace {
 
 using namespace test;
@@ -228,4 +228,4 @@ TEST_CASE(
   rig.settle();
 }
 
-}  // namespace tier
+}  // namespace tier::three_tiers_test

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier {
+namespace tier::versions_test {
 namespace {
 
 using namespace test;
@@ -230,4 +230,4 @@ TEST_CASE("an empty object takes part like any other") {
   });
 }
 
-}  // namespace tier
+}  // namespace tier::versions_test

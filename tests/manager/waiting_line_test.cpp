@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tier {
+namespace tier::waiting_line_test {
 
 TEST_CASE("whoever joined first is behind nobody, and the others are behind it until it leaves") {
   WaitingLine line;
@@ -41,4 +41,4 @@ TEST_CASE("a closed door is open to whoever has closed it alone") {
   line.leave(first);
 }
 
-}  // namespace tier
+}  // namespace tier::waiting_line_test

@@ -26,7 +26,7 @@
 #include "support/sanitized.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::window_hazards_test {
 namespace {
 
 using namespace test;
@@ -293,4 +293,4 @@ TEST_CASE("who moves what a device does not take or give is told, and everything
   rig.settle();
 }
 
-}  // namespace tier
+}  // namespace tier::window_hazards_test

@@ -28,7 +28,8 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-using namespace tier;
+namespace tier::windows_test {
+
 using namespace tier::literals;
 using namespace tier::test;
 
@@ -588,3 +589,5 @@ TEST_CASE("faults that wait for a copy do not keep the copy from the pages that 
   });
   CHECK(ended.errors == "kept");
 }
+
+}  // namespace tier::windows_test

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstring>
 
-namespace tier {
+namespace tier::write_behind_interleavings_test {
 namespace {
 
 using namespace test;
@@ -343,4 +343,4 @@ TEST_CASE("a writer does not wait while room is made of its object, and the room
   CHECK(rig.holds(hot, 'H'));
 }
 
-}  // namespace tier
+}  // namespace tier::write_behind_interleavings_test

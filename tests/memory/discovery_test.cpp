@@ -15,7 +15,7 @@
 #include "support/denied_calls.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::discovery_test {
 
 namespace {
 
@@ -125,3 +125,5 @@ TEST_CASE("a directory without direct I/O, or none at all, has a reason") {
   }
   CHECK(discover_direct_io(disk.path()).reason == "the file system (tmpfs) has no direct I/O");
 }
+
+}  // namespace tier::discovery_test

@@ -4,7 +4,8 @@
 #include <doctest/doctest.h>
 #include <tier/memory/tiers.hpp>
 
-using namespace tier;
+namespace tier::emulated_link_test {
+
 using namespace std::chrono_literals;
 using Clock = EmulatedLink::Clock;
 
@@ -69,3 +70,5 @@ TEST_CASE("a tier of memory charges nothing") {
   CHECK(!tier->charges());
   tier->charge(Direction::Read, 1ULL << 60, 1, Clock::now());  // would take a year
 }
+
+}  // namespace tier::emulated_link_test

@@ -21,7 +21,8 @@ TEST_CASE("rates of emulated tiers are checked in optimised builds") {
 
 #include "memory/tiers/emulated_link.hpp"
 
-using namespace tier;
+namespace tier::emulated_rates_test {
+
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
@@ -133,4 +134,7 @@ TEST_CASE("two threads share an emulated link: together they get the model's rat
   CHECK(ratio > 0.9);
   CHECK(ratio < 1.1);
 }
+
+}  // namespace tier::emulated_rates_test
+
 #endif

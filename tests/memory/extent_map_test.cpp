@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-using namespace tier;
+namespace tier::extent_map_test {
 
 namespace {
 
@@ -208,3 +208,5 @@ TEST_CASE("what is too much idle is returned from the end, and taken again when 
   REQUIRE(extents.taken.size() == 1);
   CHECK(extents.taken[0].offset == run->offset);
 }
+
+}  // namespace tier::extent_map_test

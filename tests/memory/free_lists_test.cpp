@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-using namespace tier;
+namespace tier::free_lists_test {
 
 namespace {
 
@@ -59,3 +59,5 @@ TEST_CASE("the first class with free slots from a size on is found, and the high
   c = large;
   CHECK(!lists.seek(c));
 }
+
+}  // namespace tier::free_lists_test

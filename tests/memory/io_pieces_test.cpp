@@ -19,7 +19,7 @@
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::io_pieces_test {
 
 namespace {
 
@@ -187,3 +187,5 @@ TEST_CASE("requests behind the end of a file fail, those before it in the same c
   }
   ::close(descriptor);
 }
+
+}  // namespace tier::io_pieces_test

@@ -28,7 +28,8 @@
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::memkind_test {
+
 using test::message_of;
 
 namespace {
@@ -212,3 +213,5 @@ TEST_CASE("a kind that nobody knows, a directory that is not there and more than
         }) == "memory of " + to_human(bound + 2_MiB) + " for tier memkind:HIGHEST_CAPACITY (there is only " +
                   to_human(bound) + "): Cannot allocate memory");
 }
+
+}  // namespace tier::memkind_test

@@ -8,7 +8,8 @@
 #include "made_up_system.hpp"
 #include "memory/system/memory_limit.hpp"
 
-using namespace tier;
+namespace tier::memory_limit_test {
+
 using test::MadeUpSystem;
 
 namespace {
@@ -193,3 +194,5 @@ TEST_CASE("groups are looked for where they are mounted, and from the group on t
   }
   CHECK(find_memory_limit(system.paths()) == 128_MiB);
 }
+
+}  // namespace tier::memory_limit_test

@@ -11,7 +11,8 @@
 #include "made_up_system.hpp"
 #include "support/hardware.hpp"
 
-using namespace tier;
+namespace tier::numa_discovery_test {
+
 using test::MadeUpSystem;
 using test::speed;
 
@@ -200,3 +201,5 @@ TEST_CASE("file systems are DAX if their options say so of all files") {
   CHECK(mounts[1].directory == "/mnt/old");
   CHECK(mounts[0].size == 0_B);  // there is no such directory here
 }
+
+}  // namespace tier::numa_discovery_test

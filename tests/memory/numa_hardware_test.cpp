@@ -18,7 +18,8 @@
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
 
-using namespace tier;
+namespace tier::numa_hardware_test {
+
 using test::message_of;
 
 namespace {
@@ -166,3 +167,5 @@ TEST_CASE("a thread has its own policy again when it has filled a window under a
 }
 
 TEST_SUITE_END();
+
+}  // namespace tier::numa_hardware_test

@@ -21,7 +21,8 @@
 #include "support/message_of.hpp"
 #include "support/placement.hpp"
 
-using namespace tier;
+namespace tier::numa_test {
+
 using test::message_of;
 using Mode = PagePolicy::Mode;
 
@@ -413,3 +414,5 @@ TEST_CASE("of large memory a part of the pages is asked, from its beginning to i
   system->calls->asked = 0;
   CHECK(nodes.find(nullptr, 65'536 * 64 * page_size()).asked == 65'536);
 }
+
+}  // namespace tier::numa_test

@@ -8,7 +8,7 @@
 
 #include "support/seed.hpp"
 
-using namespace tier;
+namespace tier::open_ranges_test {
 
 TEST_CASE("ranges that touch are one, and contain what lies within") {
   OpenRanges ranges;
@@ -53,3 +53,5 @@ TEST_CASE("ranges contain what a list of their addresses does, whatever is added
     }
   }
 }
+
+}  // namespace tier::open_ranges_test

@@ -16,7 +16,8 @@
 #include "support/hardware.hpp"
 #include "support/message_of.hpp"
 
-using namespace tier;
+namespace tier::pages_test {
+
 using test::message_of;
 
 namespace {
@@ -167,3 +168,5 @@ TEST_CASE("pages are refused of what has none of its own") {
           "the option pages is for tiers of memory only: dram, numa, emulated, and roles");
   }
 }
+
+}  // namespace tier::pages_test

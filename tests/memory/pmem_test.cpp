@@ -30,7 +30,8 @@
 #include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::pmem_test {
+
 using test::message_of;
 
 namespace {
@@ -309,3 +310,5 @@ TEST_CASE("what is persistent memory is used as such") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace tier::pmem_test

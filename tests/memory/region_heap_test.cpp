@@ -13,7 +13,8 @@
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
 
-using namespace tier;
+namespace tier::region_heap_test {
+
 using Slot = RegionHeap::Slot;
 constexpr Slot none = RegionHeap::none;
 
@@ -405,3 +406,5 @@ TEST_CASE("a heap whose metadata cannot grow refuses, stays whole, and goes on w
   heap.check_invariants();
 }
 #endif
+
+}  // namespace tier::region_heap_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-using namespace tier;
+namespace tier::region_slots_test {
 
 TEST_CASE("slots have numbers of their own, and records that never move") {
   RegionSlots slots;
@@ -40,3 +40,5 @@ TEST_CASE("numbers given back serve the next slots, so that no more memory is to
   CHECK(slots.size_bytes() == bytes);
   CHECK(third != first);
 }
+
+}  // namespace tier::region_slots_test

@@ -12,7 +12,7 @@
 #include "support/fuzz.hpp"
 #include "support/seed.hpp"
 
-using namespace tier;
+namespace tier::spec_test {
 
 namespace {
 
@@ -265,3 +265,5 @@ TEST_CASE("damaged text is read as what its own text says, or refused with a mes
     }
   });
 }
+
+}  // namespace tier::spec_test

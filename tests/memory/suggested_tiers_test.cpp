@@ -14,7 +14,8 @@
 #include "made_up_system.hpp"
 #include "support/message_of.hpp"
 
-using namespace tier;
+namespace tier::suggested_tiers_test {
+
 using test::speed;
 
 namespace {
@@ -157,3 +158,5 @@ TEST_CASE("tiers that are suggested for this machine can be made, also where fil
   }
   ::setrlimit(RLIMIT_FSIZE, &before);
 }
+
+}  // namespace tier::suggested_tiers_test

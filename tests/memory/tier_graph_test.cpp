@@ -8,7 +8,8 @@
 
 #include "made_up_system.hpp"
 
-using namespace tier;
+namespace tier::tier_graph_test {
+
 using test::speed;
 
 namespace {
@@ -128,3 +129,5 @@ TEST_CASE("this machine has a group, and of what it has no more than its nodes")
   for (const auto& group : graph.groups()) nodes += group.nodes.size();
   CHECK(nodes <= machine.nodes.size());
 }
+
+}  // namespace tier::tier_graph_test

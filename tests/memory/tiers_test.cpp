@@ -29,7 +29,8 @@
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::tiers_test {
+
 using test::FailingIo;
 
 namespace {
@@ -555,3 +556,5 @@ TEST_CASE("a kind of tier that there is not is refused, and not taken for anothe
   CHECK_THROWS_WITH_AS(static_cast<void>(make_tier(spec)), doctest::Contains("kind 99 of a tier is unknown"),
                        ConfigError);
 }
+
+}  // namespace tier::tiers_test

@@ -17,7 +17,7 @@
 #include "memory/windows/fault_threads.hpp"
 #include "support/windows.hpp"
 
-using namespace tier;
+namespace tier::userfaultfd_test {
 
 namespace {
 
@@ -126,3 +126,5 @@ TEST_CASE("pages are filled, protected, moved and dropped as asked") {
   CHECK(memory.fill(range.data(), Userfaultfd::zeros(), size, false, nullptr));
   CHECK(range.data()[0] == std::byte{0});
 }
+
+}  // namespace tier::userfaultfd_test

@@ -13,7 +13,7 @@
 #include "memory/windows/paged_windows.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::window_areas_test {
 
 namespace {
 
@@ -102,3 +102,5 @@ TEST_CASE("paged windows in a file keep their contents until they are released")
   std::ignore = paged.settle();
   CHECK(!paged.settle());
 }
+
+}  // namespace tier::window_areas_test

@@ -11,7 +11,7 @@
 
 #include "memory/windows/address_window.hpp"
 
-using namespace tier;
+namespace tier::window_tags_test {
 
 namespace {
 
@@ -53,3 +53,5 @@ TEST_CASE("a process has tags for 64 ranges, and for as many again when these ar
     CHECK(WindowTags::find(range(62)) == nullptr);
   }
 }
+
+}  // namespace tier::window_tags_test

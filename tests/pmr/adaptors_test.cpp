@@ -18,7 +18,7 @@
 
 #include "support/upstream_resource.hpp"
 
-namespace tier {
+namespace tier::adaptors_test {
 namespace {
 
 using namespace literals;
@@ -188,4 +188,4 @@ TEST_CASE("adaptors between Boost's resources and the standard's are equal if wh
   same.deallocate(p, 10, 32);
 }
 
-}  // namespace tier
+}  // namespace tier::adaptors_test

@@ -28,7 +28,7 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::arena_resource_test {
 namespace {
 
 using namespace literals;
@@ -293,4 +293,4 @@ TEST_CASE("a pointer into what an arena has given back ends the program, which n
   CHECK(ended.errors.find("which is in the retired object \"index\"") != std::string::npos);
 }
 
-}  // namespace tier
+}  // namespace tier::arena_resource_test

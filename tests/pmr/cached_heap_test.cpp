@@ -19,7 +19,7 @@
 #include "support/sanitized.hpp"
 #include "support/seed.hpp"
 
-namespace tier::detail {
+namespace tier::detail::cached_heap_test {
 namespace {
 
 using test::SegmentDouble;
@@ -365,4 +365,4 @@ TEST_CASE("the child of a fork allocates and frees, whatever other threads were 
   stop = true;
 }
 
-}  // namespace tier::detail
+}  // namespace tier::detail::cached_heap_test

@@ -21,7 +21,7 @@
 #include "pmr/rigs.hpp"
 #include "support/seed.hpp"
 
-namespace tier {
+namespace tier::conformance_test {
 namespace {
 
 using namespace test::rigs;
@@ -366,4 +366,4 @@ TEST_CASE("resources work from static initialisers on, and when the program ends
   CHECK(&from_start_to_end != nullptr);  // its constructor and destructor do the checks
 }
 
-}  // namespace tier
+}  // namespace tier::conformance_test

@@ -21,7 +21,7 @@
 
 #include "support/upstream_resource.hpp"
 
-namespace tier {
+namespace tier::containers_test {
 namespace {
 
 using test::UpstreamResource;
@@ -216,4 +216,4 @@ TEST_CASE("copy_in leaves nothing in the resource when that fails") {
   CHECK(copy_in(to, texts) == texts);
 }
 
-}  // namespace tier
+}  // namespace tier::containers_test

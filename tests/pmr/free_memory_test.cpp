@@ -24,7 +24,7 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::free_memory_test {
 namespace {
 
 using namespace literals;
@@ -142,4 +142,4 @@ TEST_CASE("slabs that are empty are not written back when their room is wanted")
   }
 }
 
-}  // namespace tier
+}  // namespace tier::free_memory_test

@@ -34,7 +34,7 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::group_scopes_test {
 namespace {
 
 using namespace literals;
@@ -401,4 +401,4 @@ TEST_CASE("threads open scopes on a group while others allocate in it, and move 
   }
 }
 
-}  // namespace tier
+}  // namespace tier::group_scopes_test

@@ -15,7 +15,7 @@
 #include "pmr/rigs.hpp"
 #include "support/message_of.hpp"
 
-namespace tier {
+namespace tier::migrate_test {
 namespace {
 
 using namespace test::rigs;
@@ -56,4 +56,4 @@ TEST_CASE("migrate() says how many blocks it was about") {
 }
 
 }  // namespace
-}  // namespace tier
+}  // namespace tier::migrate_test

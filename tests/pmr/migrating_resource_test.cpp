@@ -30,7 +30,7 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::migrating_resource_test {
 namespace {
 
 using namespace literals;
@@ -337,4 +337,4 @@ TEST_CASE("what is left of a shrinking live set serves again when it grows, and 
       }
 }
 
-}  // namespace tier
+}  // namespace tier::migrating_resource_test

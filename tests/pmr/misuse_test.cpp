@@ -20,7 +20,7 @@
 #include "support/sanitized.hpp"
 #include "support/test_manager.hpp"
 
-namespace tier {
+namespace tier::misuse_test {
 namespace {
 
 using namespace test::rigs;
@@ -100,8 +100,8 @@ TEST_CASE_TEMPLATE(
     "a checked build aborts, and says why and whose it is, when what is deallocated was not allocated so",
     Rig, TIER_CHECKED_RIGS) {
   if (!detail::checked || !can_have<Rig>()) return;
-  // A single thread gives ThreadSanitizer nothing to check, and each process takes a second to start under it.
-  const std::size_t count = test::thread_sanitized ? 1 : breaches().size();
+  // A program that ends here gives sanitizers nothing to find, and each process takes long to start under them.
+  const std::size_t count = test::sanitized ? 1 : breaches().size();
   for (const auto& breach : std::span{breaches()}.first(count)) {
     CAPTURE(std::string{breach.label});
     const auto ended = test::run_in_child(breach.label, [&] {
@@ -328,4 +328,4 @@ TEST_CASE("an unchecked build ends when many small allocations went to another r
       "memory is deallocated that this resource does not have: it was allocated from another resource"));
 }
 
-}  // namespace tier
+}  // namespace tier::misuse_test

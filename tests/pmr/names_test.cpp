@@ -26,6 +26,8 @@
 #include <utility>
 #include <vector>
 
+namespace tier::names_test {
+
 namespace {
 
 std::pmr::memory_resource*& json_resource() {
@@ -75,3 +77,5 @@ TEST_CASE("a program's own copy of containers over our allocator stays its own")
   Bytes from(3, heap), to(4, heap);
   CHECK(copy(from, to) == 7);
 }
+
+}  // namespace tier::names_test

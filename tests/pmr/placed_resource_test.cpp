@@ -25,7 +25,7 @@
 #include "support/message_of.hpp"
 #include "support/sanitized.hpp"
 
-namespace tier {
+namespace tier::placed_resource_test {
 namespace {
 
 using namespace literals;
@@ -229,4 +229,4 @@ TEST_CASE("the child of a fork gives back what it does not need, whatever other 
   resource.deallocate(kept, 1000);
 }
 
-}  // namespace tier
+}  // namespace tier::placed_resource_test

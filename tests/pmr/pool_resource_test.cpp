@@ -24,7 +24,7 @@
 #include "support/seed.hpp"
 #include "support/upstream_resource.hpp"
 
-namespace tier {
+namespace tier::pool_resource_test {
 namespace {
 
 using namespace literals;
@@ -293,4 +293,4 @@ TEST_CASE("after random frees and allocations a pool has at most a quarter more 
   CHECK(overhead <= 1.25);
 }
 
-}  // namespace tier
+}  // namespace tier::pool_resource_test

@@ -44,7 +44,7 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::refusals_test {
 namespace {
 
 using namespace literals;
@@ -463,7 +463,7 @@ TEST_CASE("mappings stay few, whatever is allocated and moves") {
     {
       const test::Movers movers{memory, seed};
       for (int i = 0; i < (few ? 30'000 : 100'000); ++i) live.push_back(allocate());
-      for (std::uint64_t i = 0; i < test::steps(20'000); ++i) {
+      for (std::uint64_t i = 0; i < test::steps(few ? 5'000 : 20'000); ++i) {
         auto& one = live[random() % live.size()];
         if (random() % 8 == 0) {
           memory.deallocate(one.p, one.size);
@@ -481,4 +481,4 @@ TEST_CASE("mappings stay few, whatever is allocated and moves") {
   }
 }
 
-}  // namespace tier
+}  // namespace tier::refusals_test

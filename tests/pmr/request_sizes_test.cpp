@@ -18,7 +18,7 @@
 #include "pmr/rigs.hpp"
 #include "support/message_of.hpp"
 
-namespace tier {
+namespace tier::request_sizes_test {
 namespace {
 
 using namespace test::rigs;
@@ -139,4 +139,4 @@ TEST_CASE("an allocator without a resource allocates nothing, and never from the
 }
 
 }  // namespace
-}  // namespace tier
+}  // namespace tier::request_sizes_test

@@ -18,7 +18,7 @@
 #include "support/seed.hpp"
 #include "support/steps.hpp"
 
-namespace tier::detail {
+namespace tier::detail::segment_heap_test {
 namespace {
 
 using test::SegmentDouble;
@@ -297,4 +297,4 @@ TEST_CASE("a checked build aborts when a heap is given what it has not allocated
 }
 #endif
 
-}  // namespace tier::detail
+}  // namespace tier::detail::segment_heap_test

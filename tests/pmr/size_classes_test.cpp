@@ -3,7 +3,7 @@
 
 #include "pmr/size_classes.hpp"
 
-namespace tier::detail {
+namespace tier::detail::size_classes_test {
 
 TEST_CASE("a size's class is the smallest that holds it, and wastes an eighth at most above 128 B") {
   for (std::size_t size = 1; size <= largest_small; ++size) {
@@ -45,4 +45,4 @@ TEST_CASE("a span fits a segment, wastes a sixteenth at most, and finds the cell
   }
 }
 
-}  // namespace tier::detail
+}  // namespace tier::detail::size_classes_test

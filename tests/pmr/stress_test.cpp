@@ -28,7 +28,7 @@
 #include "support/temporary_directory.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::stress_test {
 namespace {
 
 using namespace literals;
@@ -186,4 +186,4 @@ TEST_CASE("allocations of which parts are written go to a file and come back, wh
     }
 }
 
-}  // namespace tier
+}  // namespace tier::stress_test

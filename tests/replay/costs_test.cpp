@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::costs_test {
+
 using namespace tier::test;
 
 namespace {
@@ -146,3 +147,5 @@ TEST_CASE("a recorded kernel takes longer by what the way of its bytes is longer
   CHECK(c.ns({1, 1, 1, 1}, 5e6) == about(5e6 + 8e6 - 0.8e6));
   CHECK(c.ns({0, 1, 0, 0}, 1e3) == about(1e3 + 1e6 - 0.8e6));
 }
+
+}  // namespace tier::costs_test

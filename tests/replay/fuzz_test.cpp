@@ -24,7 +24,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::fuzz_test {
+
 using namespace tier::test;
 
 namespace {
@@ -284,3 +285,5 @@ TEST_CASE("times and sizes beyond what a replay can tell are refused") {
   CHECK(message("T 1 144115188075855872 p x\n", {{"fast", 1_MiB}, {"slow", 1_GiB}}) ==
         "a trace with 131072TiB alive at once is too large to replay: at most 65536TiB are allowed");
 }
+
+}  // namespace tier::fuzz_test

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::lower_bound_test {
+
 using namespace tier::test;
 
 namespace {
@@ -103,3 +104,5 @@ TEST_CASE("what exceeds fast memory does so in each iteration whose peak it is")
   CHECK(trace::summarise(read(steps)).peaks == std::vector{16'000'000_B, 16'000'000_B, 8'000'000_B});
   CHECK(bound(read(steps), small_machine()) == doctest::Approx(std::max(kernels, 2 * writing / 3)));
 }
+
+}  // namespace tier::lower_bound_test

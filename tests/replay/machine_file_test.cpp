@@ -15,7 +15,7 @@
 #include "support/message_of.hpp"
 #include "support/temporary_directory.hpp"
 
-using namespace tier;
+namespace tier::machine_file_test {
 
 namespace {
 
@@ -97,3 +97,5 @@ TEST_CASE("a damaged machine file is read as a machine that makes sense, or refu
     }
   });
 }
+
+}  // namespace tier::machine_file_test

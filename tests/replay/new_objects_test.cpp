@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::new_objects_test {
+
 using namespace tier::test;
 
 namespace {
@@ -74,3 +75,5 @@ TEST_CASE(
   CHECK(copied(zero, 1, 0) > copied(local, 1, 0));
   CHECK(copied(local, 0, 1) > copied(early, 0, 1));
 }
+
+}  // namespace tier::new_objects_test

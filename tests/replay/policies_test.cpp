@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::policies_test {
+
 using namespace tier::test;
 
 namespace {
@@ -172,3 +173,5 @@ TEST_CASE("archived objects leave first") {
   CHECK(read_from_slow(hinted) == 0);
   CHECK(read_from_slow(replay::run(trace, small_machine(), tiers, named("lru"), once)) == 4 * size.count);
 }
+
+}  // namespace tier::policies_test

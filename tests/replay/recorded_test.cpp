@@ -22,7 +22,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::recorded_test {
+
 using namespace tier::test;
 
 namespace {
@@ -248,3 +249,5 @@ TEST_CASE("a recording replays on a hardware cache, too, as often as is asked fo
     CHECK(r.cache->hits + r.cache->clean_misses + r.cache->dirty_misses == 7 * (64_KiB).count / 64);
   }
 }
+
+}  // namespace tier::recorded_test

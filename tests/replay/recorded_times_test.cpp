@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::recorded_times_test {
+
 using namespace tier::test;
 
 namespace {
@@ -125,3 +126,5 @@ TEST_CASE("of kernels that are open at once each instant is the last one's to ha
           {0, 0, 0});
   }
 }
+
+}  // namespace tier::recorded_times_test

@@ -19,7 +19,8 @@
 #include <tuple>
 #include <vector>
 
-using namespace tier;
+namespace tier::replay_test {
+
 using namespace tier::test;
 
 namespace {
@@ -229,3 +230,5 @@ TEST_CASE("what a replay cannot be made of is named") {
   CHECK(message({{"fast", 1_GiB}}, {.passes = 0}).find("at least once") != std::string::npos);
   CHECK_THROWS_AS((void)replay::run(trace, machine, {{"fast", 1_MiB}}, named("lru")), OutOfTierMemory);
 }
+
+}  // namespace tier::replay_test

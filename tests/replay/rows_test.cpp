@@ -29,7 +29,8 @@
 
 #include "replay/cached_rows.hpp"
 
-using namespace tier;
+namespace tier::rows_test {
+
 using namespace tier::test;
 
 namespace {
@@ -404,3 +405,5 @@ TEST_CASE("a recording with its rows replays with less fast memory than it had")
   options.row_memory.reset();  // takes all that is left
   CHECK(run(trace, options).rows->read == 0);
 }
+
+}  // namespace tier::rows_test

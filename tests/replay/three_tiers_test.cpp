@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::three_tiers_test {
+
 using namespace tier::test;
 
 namespace {
@@ -150,3 +151,5 @@ TEST_CASE("with more memory in the middle no more is read from the slowest tier"
       CHECK(reads.back() == 0);
     }
 }
+
+}  // namespace tier::three_tiers_test

@@ -10,7 +10,8 @@
 #include <memory>
 #include <vector>
 
-using namespace tier;
+namespace tier::trace_objects_test {
+
 using replay::Schedule;
 using replay::TraceObjects;
 using trace::TensorKind;
@@ -84,3 +85,5 @@ TEST_CASE("an object that the recording revives is kept when it is retired, and 
   CHECK(objects.find(now) == object);
   objects.clear();
 }
+
+}  // namespace tier::trace_objects_test

@@ -19,7 +19,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::two_level_test {
+
 using namespace tier::test;
 using replay::TwoLevelCache;
 
@@ -260,3 +261,5 @@ TEST_CASE("what cannot be a hardware cache is named") {
   CHECK(message({{"fast", 64_KiB}, {"slow", 64_KiB}}) ==
         "no room in slow for t1, 64KiB, of kernel unheard_of: 0 of 64KiB are free, the largest run 0");
 }
+
+}  // namespace tier::two_level_test

@@ -34,7 +34,7 @@
 
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::default_resource_test {
 namespace {
 
 using namespace literals;
@@ -191,4 +191,4 @@ TEST_CASE("memory resources, windows and scopes on containers take nothing from 
     check_without_default(to_string(mode).data(), [&] { run_containers(mode); });
 }
 
-}  // namespace tier
+}  // namespace tier::default_resource_test

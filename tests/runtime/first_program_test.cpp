@@ -31,6 +31,8 @@
 #include <memory_resource>
 #include <vector>
 
+namespace tier::first_program_test {
+
 TEST_CASE("one header is enough for a first program") {
   auto runtime = tier::Runtime::from_spec("dram:8MiB", "lru");
   tier::Tensor<float> x{runtime, tier::Shape{1024}};
@@ -44,3 +46,5 @@ TEST_CASE("one header is enough for a first program") {
   CHECK(in[x].data()[5] == 1);
   CHECK(numbers[999] == 7);
 }
+
+}  // namespace tier::first_program_test

@@ -25,7 +25,7 @@
 #include <thread>
 #include <vector>
 
-namespace tier {
+namespace tier::later_refusals_test {
 namespace {
 
 using namespace literals;
@@ -209,4 +209,4 @@ TEST_CASE("where windows are refused what they need, that is said and nothing ab
           "Operation not permitted.") != std::string::npos);
 }
 
-}  // namespace tier
+}  // namespace tier::later_refusals_test

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace tier {
+namespace tier::memory_left_test {
 namespace {
 
 using namespace literals;
@@ -163,4 +163,4 @@ TEST_CASE("more than the machine has is refused in words that say what it has") 
   CHECK(message.find("; ask for less") != std::string::npos);
 }
 
-}  // namespace tier
+}  // namespace tier::memory_left_test

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-using namespace tier;
+namespace tier::names_test {
 
 TEST_CASE("JSON has a name's bytes that are not UTF-8 as replacement characters, whoever gave the name") {
   const std::pair<std::string, std::string> names[] = {{"gr\xfc\xdf", "gr\ufffd\ufffd"},
@@ -33,3 +33,5 @@ TEST_CASE("JSON has a name's bytes that are not UTF-8 as replacement characters,
     CHECK(nlohmann::json::parse(to_json(runtime.object_statistics(), statistics))[0]["name"] == shown);
   }
 }
+
+}  // namespace tier::names_test

@@ -24,7 +24,7 @@
 #include "support/scratch_file.hpp"
 #include "support/temporary_directory.hpp"
 
-namespace tier {
+namespace tier::pmem_test {
 namespace {
 
 const Shape shape{192, 1024};  // 768 KiB of floats
@@ -134,4 +134,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace tier
+}  // namespace tier::pmem_test

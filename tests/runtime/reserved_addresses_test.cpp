@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace tier {
+namespace tier::reserved_addresses_test {
 namespace {
 
 using namespace literals;
@@ -179,4 +179,4 @@ TEST_CASE("a core dump has what is in windows and nothing of the addresses that 
   }
 }
 
-}  // namespace tier
+}  // namespace tier::reserved_addresses_test

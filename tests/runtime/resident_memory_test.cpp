@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace tier {
+namespace tier::resident_memory_test {
 namespace {
 
 using namespace literals;
@@ -139,4 +139,4 @@ TEST_CASE("resident memory stays within the tiers' capacity, 5 % and 64 MiB, how
   }
 }
 
-}  // namespace tier
+}  // namespace tier::resident_memory_test

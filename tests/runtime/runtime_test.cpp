@@ -34,7 +34,7 @@
 #include <tuple>
 #include <vector>
 
-namespace tier {
+namespace tier::runtime_test {
 namespace {
 
 using namespace literals;
@@ -818,4 +818,4 @@ TEST_CASE("statistics tell what has moved, as numbers, as text and as JSON") {
   CHECK(contains(to_text(runtime.object_statistics(), s), "t2"));
 }
 
-}  // namespace tier
+}  // namespace tier::runtime_test

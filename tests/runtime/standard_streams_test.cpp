@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace tier {
+namespace tier::standard_streams_test {
 namespace {
 
 using namespace literals;
@@ -143,4 +143,4 @@ TEST_CASE("streams that are open stay as they are") {
   CHECK(ended.errors == "still there");
 }
 
-}  // namespace tier
+}  // namespace tier::standard_streams_test

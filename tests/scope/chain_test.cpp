@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace tier {
+namespace tier::chain_test {
 namespace {
 
 using namespace literals;
@@ -159,4 +159,4 @@ TEST_CASE("two threads pass scopes to each other while both open their own") {
   CHECK(chains.size() == 10);  // each was a root: no thread inherited an open scope
 }
 
-}  // namespace tier
+}  // namespace tier::chain_test

@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-namespace tier {
+namespace tier::kernel_events_test {
 namespace {
 
 using namespace literals;
@@ -104,4 +104,4 @@ TEST_CASE("the time of a kernel is told at its end, and is that of its scope") {
   CHECK(outer <= ns(all));
 }
 
-}  // namespace tier
+}  // namespace tier::kernel_events_test

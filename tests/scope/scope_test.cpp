@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-namespace tier {
+namespace tier::scope_test {
 namespace {
 
 using namespace literals;
@@ -603,4 +603,4 @@ TEST_CASE("a checked build reports conflicting access between chains, naming the
 }
 #endif
 
-}  // namespace tier
+}  // namespace tier::scope_test

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace tier {
+namespace tier::termination_test {
 namespace {
 
 using namespace literals;
@@ -196,4 +196,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace tier
+}  // namespace tier::termination_test

@@ -10,7 +10,6 @@
 #include "core/byte_sink.hpp"
 
 namespace tier::test {
-using namespace tier::trace;  // the code under test
 
 class StringSink final : public ByteSink {
  public:

@@ -25,7 +25,7 @@ namespace tier::test {
 /// Returns the value of the environment variable if set; minutes under `TIER_LONG=1`; otherwise the usual time, which by
 /// default is longer with a sanitizer.
 [[nodiscard]] inline std::chrono::duration<double> seconds(
-    const char* variable, std::chrono::duration<double> usual = std::chrono::seconds{sanitized ? 30 : 3}) {
+    const char* variable, std::chrono::duration<double> usual = std::chrono::seconds{sanitized ? 10 : 3}) {
   if (const char* text = std::getenv(variable))
     return std::chrono::duration<double>{std::strtod(text, nullptr)};
   if (long_form()) return std::chrono::minutes{3};

@@ -16,7 +16,8 @@
 #include <tuple>
 #include <vector>
 
-using namespace tier;
+namespace tier::advise_test {
+
 using namespace tier::test;
 
 namespace {
@@ -225,3 +226,5 @@ TEST_CASE("gathers side by side count each of their rows once, while others ask 
   CHECK(curve.asked == 3 * rounds * ids.size());
   CHECK(curve.first_uses < 1);
 }
+
+}  // namespace tier::advise_test

@@ -13,7 +13,8 @@
 #include <thread>
 #include <vector>
 
-using namespace tier;
+namespace tier::batch_test {
+
 using namespace tier::test;
 
 namespace {
@@ -428,3 +429,5 @@ TEST_CASE("a batch can be gathered, cancelled, or its table go, while its prefet
   }
   rig.slow->fails = nullptr;
 }
+
+}  // namespace tier::batch_test

@@ -6,7 +6,8 @@
 
 #include <vector>
 
-using namespace tier;
+namespace tier::bytes_needed_test {
+
 using namespace tier::test;
 
 namespace {
@@ -80,3 +81,5 @@ TEST_CASE("what a budget buys is said before, and is the most that it buys") {
     CHECK(said.minimum > 1_KiB);
   }
 }
+
+}  // namespace tier::bytes_needed_test

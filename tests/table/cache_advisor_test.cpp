@@ -15,7 +15,8 @@
 #include "lru_model.hpp"
 #include "rig.hpp"
 
-using namespace tier;
+namespace tier::cache_advisor_test {
+
 using namespace tier::test;
 
 namespace {
@@ -69,3 +70,5 @@ TEST_CASE("ids that the table to be would refuse are refused by name, and not co
   CHECK_THROWS_AS(CacheAdvisor(*rig.manager, TableOptions{}), ConfigError);
   CHECK_THROWS_AS(std::ignore = CacheAdvisor(*rig.manager, sampled(rig, 0)).advise(), ConfigError);
 }
+
+}  // namespace tier::cache_advisor_test

@@ -8,7 +8,8 @@
 #include "table/cache/cache_directory.hpp"
 #include "table/cache_parts.hpp"
 
-using namespace tier;
+namespace tier::cache_directory_test {
+
 using namespace tier::detail;
 using namespace tier::test;
 
@@ -221,3 +222,5 @@ TEST_CASE("invariants that are broken are found") {
     broken("pinned");
   }
 }
+
+}  // namespace tier::cache_directory_test

@@ -18,7 +18,8 @@
 
 #include "table/call_checks.hpp"
 
-using namespace tier;
+namespace tier::call_checks_test {
+
 using namespace tier::test;
 
 namespace {
@@ -179,3 +180,5 @@ TEST_CASE("an advisor refuses the ids that its table would refuse") {
         }) == "table 'clicks': id 100 at position 1 is out of range; it has 100 rows");
   CHECK(advisor.advise().asked == 0);
 }
+
+}  // namespace tier::call_checks_test

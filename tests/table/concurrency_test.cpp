@@ -12,7 +12,8 @@
 
 #include "table/cache/epochs.hpp"
 
-using namespace tier;
+namespace tier::concurrency_test {
+
 using namespace tier::test;
 
 namespace {
@@ -146,3 +147,5 @@ TEST_CASE("who waits for readers waits for those that were inside, not for those
   waiter.join();
   CHECK(waited);
 }
+
+}  // namespace tier::concurrency_test

@@ -14,7 +14,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::failing_policy_test {
+
 using namespace tier::test;
 
 namespace {
@@ -154,3 +155,5 @@ TEST_CASE("whatever row policy throws wherever, the table says so once and goes 
     }
   }
 }
+
+}  // namespace tier::failing_policy_test

@@ -10,7 +10,8 @@
 
 #include "table/cache/failsafe_policy.hpp"
 
-using namespace tier;
+namespace tier::failsafe_policy_test {
+
 using namespace tier::detail;
 using namespace tier::test;
 
@@ -59,3 +60,5 @@ TEST_CASE("a policy is asked until it throws, and first touch from then on") {
   CHECK(ended.errors ==
         "libtier: row policy bad of table 'clicks' threw an exception; going on with first touch\ngood");
 }
+
+}  // namespace tier::failsafe_policy_test

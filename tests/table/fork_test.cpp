@@ -20,7 +20,8 @@
 #include <thread>
 #include <vector>
 
-using namespace tier;
+namespace tier::fork_test {
+
 using namespace tier::test;
 
 namespace {
@@ -264,3 +265,5 @@ TEST_CASE("forks while other threads gather, update and prefetch find every tabl
   CHECK(contains(ended.errors, "20 good, parent intact"));
   CHECK(ended.code == 0);
 }
+
+}  // namespace tier::fork_test

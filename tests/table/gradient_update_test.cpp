@@ -12,7 +12,8 @@
 #include "table/row_values.hpp"
 #include "table/rows/row_layout.hpp"
 
-using namespace tier;
+namespace tier::gradient_update_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -88,3 +89,5 @@ TEST_CASE("an update takes the memory of the one before, whatever that left in i
   rows.update({1, 1}, {gradients, 2, {}});
   CHECK(rows.row(1) == rows.row(0));
 }
+
+}  // namespace tier::gradient_update_test

@@ -5,7 +5,8 @@
 
 #include <vector>
 
-using namespace tier;
+namespace tier::hold_book_test {
+
 using namespace tier::detail;
 
 TEST_CASE("batches have ascending numbers, and are open until they are closed") {
@@ -71,3 +72,5 @@ TEST_CASE("a number that is used again says nothing about the batch that had its
   CHECK(!book.is_open(first));
   CHECK(book.stronger(announced, last) == announced);
 }
+
+}  // namespace tier::hold_book_test

@@ -11,7 +11,8 @@
 #include <tuple>
 #include <vector>
 
-using namespace tier;
+namespace tier::in_place_test {
+
 using namespace tier::test;
 
 namespace {
@@ -167,3 +168,5 @@ TEST_CASE("rows updated in an emulated tier go through staging, whose transfers 
   CHECK(same_bits(gather(table, {100, 200}), plain.gather({100, 200})));
   CHECK(charging.slow->take() == Charged{2 * row_bytes, 2, 0, 0});
 }
+
+}  // namespace tier::in_place_test

@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-using namespace tier;
+namespace tier::late_rows_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -92,3 +93,5 @@ TEST_CASE("a bag has one sum, however many threads deliver it") {
   late.deliver(0, addresses, {out.data(), dim, dim}, loops);
   CHECK(out == std::vector<float>{1, 10, 4997, 49970, 2, 20});
 }
+
+}  // namespace tier::late_rows_test

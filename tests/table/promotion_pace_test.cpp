@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+namespace tier::promotion_pace_test {
+
 using namespace tier::detail;
 using namespace std::chrono_literals;
 
@@ -35,3 +37,5 @@ TEST_CASE("a log that was not full changes nothing, and is forgotten") {
   pace.end_log(1024);
   CHECK(pace.rest_after(2us) == 124us);
 }
+
+}  // namespace tier::promotion_pace_test

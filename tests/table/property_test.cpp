@@ -11,7 +11,8 @@
 #include <random>
 #include <vector>
 
-using namespace tier;
+namespace tier::property_test {
+
 using namespace tier::test;
 
 namespace {
@@ -289,3 +290,5 @@ TEST_CASE(
   }
   CHECK(moved > 60 * each);
 }
+
+}  // namespace tier::property_test

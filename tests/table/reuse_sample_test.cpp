@@ -13,7 +13,8 @@
 #include <set>
 #include <vector>
 
-using namespace tier;
+namespace tier::reuse_sample_test {
+
 using namespace tier::detail;
 using namespace tier::test;
 
@@ -149,3 +150,5 @@ TEST_CASE("a sample depends on the ids alone, not on how calls cut them") {
   for (std::size_t bucket = 0; bucket < ReuseHistogram::buckets; ++bucket)
     CHECK(cut.reuses.uses(bucket) == once.reuses.uses(bucket));
 }
+
+}  // namespace tier::reuse_sample_test

@@ -13,7 +13,8 @@
 
 #include "support/memory_tier.hpp"
 
-using namespace tier;
+namespace tier::row_groups_test {
+
 using detail::RowGroups;
 
 TEST_CASE("groups are the ids in ascending order, each with its positions in ascending order") {
@@ -154,3 +155,5 @@ TEST_CASE("no row, value or state lies in another's bytes, where they live and w
           }
         }
 }
+
+}  // namespace tier::row_groups_test

@@ -7,7 +7,8 @@
 #include "table/cache/row_mover.hpp"
 #include "table/cache_parts.hpp"
 
-using namespace tier;
+namespace tier::row_mover_test {
+
 using namespace tier::detail;
 using namespace tier::test;
 
@@ -113,3 +114,5 @@ TEST_CASE("nothing reaches the slow tier after it was cut off") {
   CHECK(c.is_at_home(8, false));
   CHECK(c.directory.is_dirty(8));
 }
+
+}  // namespace tier::row_mover_test

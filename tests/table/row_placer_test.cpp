@@ -6,7 +6,8 @@
 #include "table/cache/row_placer.hpp"
 #include "table/cache_parts.hpp"
 
-using namespace tier;
+namespace tier::row_placer_test {
+
 using namespace tier::detail;
 using namespace tier::test;
 
@@ -96,3 +97,5 @@ TEST_CASE("rows that are missing are refused in the child of a fork, and rows in
   CHECK(session.failure.row == 4);
   CHECK(session.failure.error == std::errc::operation_not_permitted);
 }
+
+}  // namespace tier::row_placer_test

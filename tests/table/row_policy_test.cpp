@@ -14,7 +14,8 @@
 #include <set>
 #include <vector>
 
-using namespace tier;
+namespace tier::row_policy_test {
+
 using namespace tier::test;
 
 namespace {
@@ -180,3 +181,5 @@ TEST_CASE("row policies are made by name, and an unknown name lists them") {
       "recording by make_belady_rows(ids); by name there are first_touch, hint_aware, lfu, lru",
       ConfigError);
 }
+
+}  // namespace tier::row_policy_test

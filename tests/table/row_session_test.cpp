@@ -7,7 +7,8 @@
 #include "table/cache/slot_table.hpp"
 #include "table/rows/row_layout.hpp"
 
-using namespace tier;
+namespace tier::row_session_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -79,3 +80,5 @@ TEST_CASE("a session that is opened again has neither forced slots nor failures 
   CHECK(!session.force);
   CHECK(!session.failure);
 }
+
+}  // namespace tier::row_session_test

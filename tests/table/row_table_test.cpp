@@ -14,7 +14,8 @@
 
 #include "table/rows/row_layout.hpp"
 
-using namespace tier;
+namespace tier::row_table_test {
+
 using namespace tier::test;
 
 namespace {
@@ -493,3 +494,5 @@ TEST_CASE("a row is late once, and only if it was not there, under every policy 
     }
   }
 }
+
+}  // namespace tier::row_table_test

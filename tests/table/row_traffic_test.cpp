@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-using namespace tier;
+namespace tier::row_traffic_test {
+
 using namespace tier::test;
 
 namespace {
@@ -217,3 +218,5 @@ TEST_CASE("lfu keeps a hot set under a scan that flushes lru") {
   CHECK(missed_after_scan("lru") == 500);
   CHECK(missed_after_scan("lfu") < 5);  // if counters collide, a row of the scan may look hot
 }
+
+}  // namespace tier::row_traffic_test

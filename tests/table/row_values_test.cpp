@@ -17,7 +17,8 @@
 
 #include "table/narrow_values.hpp"
 
-using namespace tier;
+namespace tier::row_values_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -293,3 +294,5 @@ TEST_CASE("rows that a program keeps itself are stored, widened and added as tab
           }) == 0);
   }
 }
+
+}  // namespace tier::row_values_test

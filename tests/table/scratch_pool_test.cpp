@@ -5,6 +5,8 @@
 
 #include <vector>
 
+namespace tier::scratch_pool_test {
+
 using namespace tier::detail;
 
 TEST_CASE("what was lent comes back with its memory, and is lent to one call at a time") {
@@ -21,3 +23,5 @@ TEST_CASE("what was lent comes back with its memory, and is lent to one call at 
   const auto one = pool.borrow(), other = pool.borrow();
   CHECK((one->data() == memory) != (other->data() == memory));
 }
+
+}  // namespace tier::scratch_pool_test

@@ -15,7 +15,8 @@
 #include <tuple>
 #include <vector>
 
-using namespace tier;
+namespace tier::share_by_need_test {
+
 using namespace tier::test;
 
 namespace {
@@ -243,3 +244,5 @@ TEST_CASE("a curve without sizes, and a lookup that costs no number of misses, a
   for (const double lookup : {-1.0, std::numeric_limits<double>::quiet_NaN()})
     CHECK_THROWS_AS(std::ignore = share_by_need(Curves{one}, {1}, lookup), ConfigError);
 }
+
+}  // namespace tier::share_by_need_test

@@ -12,7 +12,8 @@
 #include "table/cache/dirty_bits.hpp"
 #include "table/cache/slot_view.hpp"
 
-using namespace tier;
+namespace tier::slot_map_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -86,3 +87,5 @@ TEST_CASE("writing directly makes a slot dirty, and no other one") {
   CHECK(dirty.is_dirty(3));
   CHECK(!dirty.is_dirty(2));
 }
+
+}  // namespace tier::slot_map_test

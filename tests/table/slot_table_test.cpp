@@ -11,7 +11,8 @@
 
 #include "table/cache/dirty_bits.hpp"
 
-using namespace tier;
+namespace tier::slot_table_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -72,3 +73,5 @@ TEST_CASE("pins are counted by slot and in all, and a slot knows the last sessio
   CHECK(s.pins_of(5) == 0);
   CHECK(s.table.pins() == 1);
 }
+
+}  // namespace tier::slot_table_test

@@ -14,7 +14,8 @@
 #include <tuple>
 #include <vector>
 
-using namespace tier;
+namespace tier::statistics_test {
+
 using namespace tier::test;
 
 namespace {
@@ -178,3 +179,5 @@ TEST_CASE("tables that are gone are among the statistics no more") {
   CHECK(rig.manager->statistics().tables.size() == 1);
   CHECK(rig.context->statistics().asked == 0);
 }
+
+}  // namespace tier::statistics_test

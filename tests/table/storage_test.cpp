@@ -17,7 +17,8 @@
 
 #include "table/rows/row_layout.hpp"
 
-using namespace tier;
+namespace tier::storage_test {
+
 using namespace tier::test;
 
 namespace {
@@ -284,3 +285,5 @@ TEST_CASE(
   options.stochastic_seed = 1;
   CHECK_THROWS_AS(std::ignore = bytes_needed(*rig.manager, options), ConfigError);
 }
+
+}  // namespace tier::storage_test

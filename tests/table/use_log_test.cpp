@@ -6,7 +6,8 @@
 #include <array>
 #include <vector>
 
-using namespace tier;
+namespace tier::use_log_test {
+
 using namespace tier::detail;
 
 namespace {
@@ -42,3 +43,5 @@ TEST_CASE("a log has room again when all of it has been told, and not before") {
   log.append(std::vector<RowId>{5, 6});
   CHECK(untold(log) == std::vector<RowId>{5, 6});
 }
+
+}  // namespace tier::use_log_test

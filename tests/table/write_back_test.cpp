@@ -12,7 +12,8 @@
 #include <random>
 #include <vector>
 
-using namespace tier;
+namespace tier::write_back_test {
+
 using namespace tier::test;
 
 TEST_CASE("a row that was changed counts once for each write-back, its neighbours do not") {
@@ -263,3 +264,5 @@ TEST_CASE(
   CHECK(refused > 0);
   CHECK(joined > each);
 }
+
+}  // namespace tier::write_back_test

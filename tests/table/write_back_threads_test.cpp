@@ -17,7 +17,8 @@
 #include <tuple>
 #include <vector>
 
-using namespace tier;
+namespace tier::write_back_threads_test {
+
 using namespace tier::test;
 
 TEST_CASE("an update waits for the write-back of its row, and is not lost by it") {
@@ -236,3 +237,5 @@ TEST_CASE(
                   << " rows joined others of their block");
   CHECK(joined > 0);
 }
+
+}  // namespace tier::write_back_threads_test

@@ -15,7 +15,7 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::retired_windows_test {
 namespace {
 
 using namespace literals;
@@ -185,4 +185,4 @@ TEST_CASE("with early freeing off, rows that end within a block outlive the step
   }
 }
 
-}  // namespace tier
+}  // namespace tier::retired_windows_test

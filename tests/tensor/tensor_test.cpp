@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace tier {
+namespace tier::tensor_test {
 namespace {
 
 using namespace literals;
@@ -227,4 +227,4 @@ TEST_CASE("tensors larger than fast memory in sum keep their elements") {
   CHECK(ReadScope{copy}[copy](0, 0) == 3);
 }
 
-}  // namespace tier
+}  // namespace tier::tensor_test

@@ -28,7 +28,7 @@
 #include "support/test_manager.hpp"
 #include "support/windows.hpp"
 
-namespace tier {
+namespace tier::windowed_tensor_test {
 namespace {
 
 using namespace literals;
@@ -656,4 +656,4 @@ TEST_CASE("rows that are not there, or of a tensor without a window, are refused
   }
 }
 
-}  // namespace tier
+}  // namespace tier::windowed_tensor_test

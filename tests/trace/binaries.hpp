@@ -9,18 +9,19 @@
 #include "trace/binary_form.hpp"
 
 namespace tier::test {
-using namespace tier::trace;  // the code under test
 
-inline Trace read_bytes(const std::string& bytes, const ReadLimits& limits = {}) {
+inline trace::Trace read_bytes(const std::string& bytes, const trace::ReadLimits& limits = {}) {
   std::istringstream in{bytes};
-  return read_binary(in, "t", limits);
+  return trace::read_binary(in, "t", limits);
 }
-inline std::string as_binary(const Trace& trace) {
+inline std::string as_binary(const trace::Trace& trace) {
   std::ostringstream out;
-  write_binary(trace, out);
+  trace::write_binary(trace, out);
   return out.str();
 }
-inline std::string header_of(char content) { return binary_header(static_cast<Content>(content)); }
-inline std::string block_of(const std::string& payload) { return block_header(payload) + payload; }
+inline std::string header_of(char content) {
+  return trace::binary_header(static_cast<trace::Content>(content));
+}
+inline std::string block_of(const std::string& payload) { return trace::block_header(payload) + payload; }
 
 }  // namespace tier::test

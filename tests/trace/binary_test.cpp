@@ -18,7 +18,8 @@
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
 
-using namespace tier;
+namespace tier::binary_test {
+
 using namespace tier::trace;
 using tier::test::as_binary;
 using tier::test::block_of;
@@ -181,3 +182,5 @@ TEST_CASE("a binary trace may not be larger than the reader's limits, whatever i
   CHECK(message_of(large) ==
         "t: at byte 16: the file is cut off within a block");  // and nothing was reserved
 }
+
+}  // namespace tier::binary_test

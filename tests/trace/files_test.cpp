@@ -16,7 +16,8 @@
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
 
-using namespace tier;
+namespace tier::files_test {
+
 using namespace tier::trace;
 using tier::test::TemporaryDirectory;
 
@@ -218,3 +219,5 @@ TEST_CASE("a text that a program of another system wrote is the same trace") {
     CHECK(message_of(text + "\xef\xbb\xbf" + "c a=b\n").find("t:4: unknown type of line") == 0);
   }
 }
+
+}  // namespace tier::files_test

@@ -22,7 +22,8 @@
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
 
-using namespace tier;
+namespace tier::fuzz_test {
+
 using namespace tier::trace;
 
 namespace {
@@ -189,3 +190,5 @@ TEST_CASE("a damaged trace is read as what its own text says, or refused with fi
   }
   MESSAGE("seed " << seed << ", " << texts << " traces");
 }
+
+}  // namespace tier::fuzz_test

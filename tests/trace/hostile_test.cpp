@@ -16,7 +16,8 @@
 #include "support/sanitized.hpp"
 #include "texts.hpp"
 
-using namespace tier;
+namespace tier::hostile_test {
+
 using namespace tier::trace;
 using tier::test::read;
 
@@ -137,3 +138,5 @@ TEST_CASE("a small file that unpacks to a large text is refused where the reader
   }
   if (!test::sanitized) CHECK(peak_memory() - before < 96_MiB);  // a sanitizer keeps freed memory
 }
+
+}  // namespace tier::hostile_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace tier::name_table_test {
+
 using tier::trace::NameTable;
 
 TEST_CASE("a name keeps its number, and each new name gets the next one") {
@@ -42,3 +44,5 @@ TEST_CASE("a name beyond the memory for names is lost and counted, and others ke
   CHECK(table.number_of("a") == 1);
   CHECK(table.number_of("b") == 2);
 }
+
+}  // namespace tier::name_table_test

@@ -14,6 +14,8 @@
 #include <initializer_list>
 #include <string>
 
+namespace tier::record_writer_test {
+
 using namespace tier::trace;
 using tier::test::eventually;
 using tier::test::TemporaryDirectory;
@@ -95,3 +97,5 @@ TEST_CASE("the writer's thread writes without being asked, and ends") {
   rig.writer.close();
   CHECK_FALSE(rig.writer.failed());
 }
+
+}  // namespace tier::record_writer_test

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <initializer_list>
 
-using namespace tier;
+namespace tier::recorded_objects_test {
+
 using trace::RecordedEvent;
 using trace::RecordedEvents;
 using trace::RecordedObjects;
@@ -100,3 +101,5 @@ TEST_CASE("a table's rows have their home in the object of its name that is in t
   moved.name = 6;
   CHECK_FALSE(objects.find_home(moved));
 }
+
+}  // namespace tier::recorded_objects_test

@@ -42,7 +42,8 @@
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
 
-using namespace tier;
+namespace tier::recorder_test {
+
 using tier::test::run_in_child;
 using tier::test::TemporaryDirectory;
 using tier::trace::Event, tier::trace::EventKind, tier::trace::Kernel, tier::trace::lost_key,
@@ -886,3 +887,5 @@ TEST_CASE("a file that cannot be recorded into is refused, and so is one that an
           const Recorder second{other.manager(), path + ".2"};
         }) == "the runtime is recorded already");
 }
+
+}  // namespace tier::recorder_test

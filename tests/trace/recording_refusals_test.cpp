@@ -12,7 +12,8 @@
 #include "trace/binaries.hpp"
 #include "trace/record.hpp"
 
-using namespace tier;
+namespace tier::recording_refusals_test {
+
 using namespace tier::trace;
 using tier::test::block_of;
 using tier::test::header_of;
@@ -128,3 +129,5 @@ TEST_CASE("a recording may take no more memory than the reader's limit, however 
   CAPTURE(message);
   CHECK(message.ends_with("a recording that takes more than 1KiB of memory, the reader's limit"));
 }
+
+}  // namespace tier::recording_refusals_test

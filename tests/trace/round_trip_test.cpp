@@ -11,7 +11,8 @@
 #include "support/seed.hpp"
 #include "texts.hpp"
 
-using namespace tier;
+namespace tier::round_trip_test {
+
 using namespace tier::trace;
 using tier::test::read;
 using tier::test::written;
@@ -137,3 +138,5 @@ TEST_CASE("a stream that takes no more is told as an error") {
   full.setstate(std::ios::badbit);
   CHECK_THROWS_AS(write_text(read(canonical), full), TierError);
 }
+
+}  // namespace tier::round_trip_test

@@ -14,7 +14,8 @@
 #include "support/message_of.hpp"
 #include "texts.hpp"
 
-using namespace tier;
+namespace tier::rules_test {
+
 using namespace tier::trace;
 using tier::test::read;
 
@@ -364,8 +365,10 @@ TEST_CASE("a recording's peak is of what was alive at once, also of objects that
 TEST_CASE("a summary of a trace that a program has made names the line where a rule is broken") {
   Trace trace;
   const auto x = trace.declare(8, 64_B, TensorKind::Activation, "x");
-  const std::vector<Operand> reads{{.touched = 64_B, .tensor = x, .role = Role::Reads}};
+  const std::vector<trace::Operand> reads{{.touched = 64_B, .tensor = x, .role = Role::Reads}};
   trace.add_kernel("relu_f", Phase::Forward, 0, reads);
   CHECK(test::message_of<TraceError>([&] { std::ignore = summarise(trace, "mine"); }) ==
         "mine:3: tensor 8 is used before a kernel creates it");
 }
+
+}  // namespace tier::rules_test

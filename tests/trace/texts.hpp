@@ -7,16 +7,15 @@
 #include <string>
 
 namespace tier::test {
-using namespace tier::trace;  // the code under test
 
-inline Trace read(const std::string& text, const ReadLimits& limits = {}) {
+inline trace::Trace read(const std::string& text, const trace::ReadLimits& limits = {}) {
   std::istringstream in{text};
-  return read_text(in, "t", limits);
+  return trace::read_text(in, "t", limits);
 }
 
-inline std::string written(const Trace& trace, Ending ending = Ending::Open) {
+inline std::string written(const trace::Trace& trace, trace::Ending ending = trace::Ending::Open) {
   std::ostringstream out;
-  write_text(trace, out, ending);
+  trace::write_text(trace, out, ending);
   return out.str();
 }
 

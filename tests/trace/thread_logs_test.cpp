@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+namespace tier::thread_logs_test {
+
 using namespace tier::trace;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("all logs of a pool are found") {
   pool.logs.for_each([&](ThreadLog& log) { threads += log.thread; });
   CHECK(threads == 6);
 }
+
+}  // namespace tier::thread_logs_test

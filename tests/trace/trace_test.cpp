@@ -11,7 +11,8 @@
 #include "support/message_of.hpp"
 #include "support/seed.hpp"
 
-using namespace tier;
+namespace tier::trace_test {
+
 using namespace tier::trace;
 
 TEST_CASE("tensors are found by their ids, whichever numbers these are") {
@@ -89,3 +90,5 @@ TEST_CASE("a trace refuses tensors that it does not declare, and ids that it doe
   CHECK(test::message_of<std::out_of_range>([&] { trace.add(RowAccess{.table = 2}, {}); }) == no_name);
   CHECK(trace == before);
 }
+
+}  // namespace tier::trace_test

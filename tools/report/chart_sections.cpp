@@ -10,8 +10,6 @@ namespace {
 constexpr std::size_t most_rows = 20;
 constexpr std::size_t most_marks = 100;  // the same as in `Charts::add`
 
-std::string how(std::string_view text) { return "<p class=\"how\">" + escape(text) + "</p>\n"; }
-
 std::string rest_of(std::size_t rows, std::string_view one, const std::string& what) {
   if (rows <= most_rows) return {};
   return "And " + counted(rows - most_rows, one) + " more, with " + what + " together.";

@@ -13,14 +13,14 @@
 namespace tier::tool::report {
 namespace {
 
-struct Unit {
+struct NamedUnit {
   double size;
   const char* name;
 };
 
 template <std::size_t n>
-std::string in_units(double amount, const std::array<Unit, n>& units) {
-  const auto unit = std::ranges::find_if(units, [&](const Unit& u) { return amount >= u.size; });
+std::string in_units(double amount, const std::array<NamedUnit, n>& units) {
+  const auto unit = std::ranges::find_if(units, [&](const NamedUnit& u) { return amount >= u.size; });
   const auto& taken = unit == units.end() ? units.back() : *unit;
   const auto number = human_number(amount / taken.size, 3);
   return *taken.name == '\0' ? number : number + " " + taken.name;
@@ -67,6 +67,8 @@ std::string shorten(std::string_view name, std::size_t most) {
   return std::string{name.substr(0, most)} + "…";
 }
 
+std::string how(std::string_view text) { return "<p class=\"how\">" + escape(text) + "</p>\n"; }
+
 std::string escape_name(std::string_view name) { return escape(shorten(name)); }
 
 std::string human_bytes(double bytes) {
@@ -75,19 +77,19 @@ std::string human_bytes(double bytes) {
 }
 
 std::string human_rate(double bytes_per_second) {
-  static constexpr std::array<Unit, 5> units{
+  static constexpr std::array<NamedUnit, 5> units{
       {{1e12, "TB/s"}, {1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "kB/s"}, {1, "B/s"}}};
   return in_units(bytes_per_second, units);
 }
 
 std::string human_scaled(double number) {
-  static constexpr std::array<Unit, 6> units{
+  static constexpr std::array<NamedUnit, 6> units{
       {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}}};
   return in_units(number, units);
 }
 
 std::string human_time(double ns) {
-  static constexpr std::array<Unit, 4> units{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
+  static constexpr std::array<NamedUnit, 4> units{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
   return in_units(ns, units);
 }
 

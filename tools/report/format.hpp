@@ -11,6 +11,8 @@ namespace tier::tool::report {
 
 /// Escapes text for HTML and XML, for an element or for quotes. Invalid UTF-8 becomes U+FFFD.
 [[nodiscard]] std::string escape(std::string_view text);
+/// Returns a paragraph that says how to read what is beside it.
+[[nodiscard]] std::string how(std::string_view text);
 /// Escapes and shortens a name, since a file may hold names of megabytes.
 [[nodiscard]] std::string escape_name(std::string_view name);
 /// Cuts a long name between characters of UTF-8.

@@ -9,12 +9,10 @@
 namespace tier::tool::report {
 namespace {
 
-constexpr std::size_t most_rows = 20;
-
-std::string how(std::string_view text) { return "<p class=\"how\">" + escape(text) + "</p>\n"; }
+constexpr std::size_t most_lines = 20;
 
 std::string left_out(std::size_t rows, std::string_view one) {
-  return rows <= most_rows ? "" : "And " + counted(rows - most_rows, one) + " more.";
+  return rows <= most_lines ? "" : "And " + counted(rows - most_lines, one) + " more.";
 }
 
 std::string causes_of(const ObjectRow& row) {
@@ -44,7 +42,7 @@ std::string moved_objects(const Report& r) {
     const auto& row = r.objects[i];
     const auto bytes = static_cast<double>(row.bytes), all = static_cast<double>(r.totals.moved);
     const auto sizes = static_cast<double>(row.size) * static_cast<double>(row.objects);
-    if (i >= most_rows) {
+    if (i >= most_lines) {
       rest += bytes;
       continue;
     }
@@ -53,9 +51,9 @@ std::string moved_objects(const Report& r) {
                row.size == 0 ? "–" : human_number(bytes / sizes, 3), causes_of(row)},
               all > 0 ? bytes / all : 0, 5);
   }
-  const auto more = r.objects.size() <= most_rows ? std::string{}
-                                                  : "And " + counted(r.objects.size() - most_rows, "name") +
-                                                        " more, with " + human_bytes(rest) + " together.";
+  const auto more = r.objects.size() <= most_lines ? std::string{}
+                                                   : "And " + counted(r.objects.size() - most_lines, "name") +
+                                                         " more, with " + human_bytes(rest) + " together.";
   return "<h2>Objects that moved most</h2>\n" + table.html(more) +
          how("Objects of one name are one row: one that is made anew in each iteration counts again. What "
              "moved many times its size "
@@ -65,7 +63,7 @@ std::string moved_objects(const Report& r) {
 
 std::string largest_objects(const Report& r) {
   HtmlTable table{{{"Object"}, {"Kind"}, {"How many", true}, {"Size", true}}};
-  for (std::size_t i = 0; i < std::min(r.largest.size(), most_rows); ++i) {
+  for (std::size_t i = 0; i < std::min(r.largest.size(), most_lines); ++i) {
     const auto& row = r.largest[i];
     table.add({row.name, std::string{name_of_kind(r, number_of(row.kind))}, human_count(row.objects),
                human_bytes(static_cast<double>(row.size))});
@@ -157,7 +155,7 @@ std::string miss_section(const Report& r) {
                       " when it was entered, at least once.");
   HtmlTable table{
       {{"Kernel"}, {"Runs", true}, {"Time", true}, {"Operands read", true}, {"Where they were instead"}}};
-  for (std::size_t i = 0; i < std::min(never.size(), most_rows); ++i)
+  for (std::size_t i = 0; i < std::min(never.size(), most_lines); ++i)
     table.add({never[i]->name, human_count(never[i]->runs), human_time(static_cast<double>(never[i]->time)),
                human_count(never[i]->reads), where_of(*never[i])});
   return html + table.html(left_out(never.size(), "kernel")) +
@@ -177,7 +175,7 @@ std::string kernel_section(const Report& r) {
   double all = 0;
   for (const auto& row : r.kernels) all += static_cast<double>(row.time);
   HtmlTable table{columns};
-  for (std::size_t i = 0; i < std::min(r.kernels.size(), most_rows); ++i) {
+  for (std::size_t i = 0; i < std::min(r.kernels.size(), most_lines); ++i) {
     const auto& row = r.kernels[i];
     const auto time = static_cast<double>(row.time);
     std::vector<std::string> cells{row.name, human_count(row.runs)};

@@ -150,7 +150,7 @@ std::string page(const CLI::App& command) {
          section("SH", "COMMANDS", commands(command)) + heading("SH", "SEE ALSO") + also + "\n";
 }
 
-struct Arguments {
+struct ManArguments {
   std::string command, folder;
 };
 
@@ -164,7 +164,7 @@ const CLI::App& find(const CLI::App& app, const std::string& name) {
   throw ConfigError{"no such command" + detail::did_you_mean(name, known), name, 0, known};
 }
 
-void run(const CLI::App& app, const Arguments& arguments) {
+void run(const CLI::App& app, const ManArguments& arguments) {
   if (arguments.folder.empty()) {
     fmt::print("{}", page(find(app, arguments.command)));
     return;
@@ -182,7 +182,7 @@ void run(const CLI::App& app, const Arguments& arguments) {
 
 void add_man(CLI::App& app) {
   auto* const command = app.add_subcommand("man", "The manual pages of tier and of its commands");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ManArguments>();
   command->add_option("COMMAND", arguments->command,
                       "The command whose page is printed; default: tier itself");
   command->add_option("--into", arguments->folder, "Write all pages to this folder")->type_name("FOLDER");

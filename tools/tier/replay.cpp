@@ -31,7 +31,7 @@
 namespace tier::tool {
 namespace {
 
-struct Arguments {
+struct ReplayArguments {
   TraceInput in;
   std::string tiers, machine, mode, json;
   std::vector<std::string> policies{"hint_aware"};
@@ -56,7 +56,7 @@ std::string with_mode(const std::string& policy, const std::string& mode) {
   return to_string(spec);
 }
 
-const std::string knows_the_future = "belady";
+const std::string clairvoyant = "belady";
 
 double GB(double bytes) { return bytes / 1e9; }
 
@@ -152,7 +152,7 @@ bool is_two_level(const std::string& mode) { return mode.starts_with("2LM"); }
 void note(const std::string& text) { std::fputs(("tier: " + text + "\n").c_str(), stderr); }
 
 /// Returns the names of options that a hardware cache does not use; empty if there are none.
-std::string unused_by_hardware(const Arguments& arguments) {
+std::string unused_by_hardware(const ReplayArguments& arguments) {
   std::string names;
   const auto add = [&](bool given, const char* name) {
     if (given) names.append(names.empty() ? "" : ", ").append(name);
@@ -167,7 +167,7 @@ std::string unused_by_hardware(const Arguments& arguments) {
 }
 
 /// Notes options that the mode leaves unused, or that no policy has modes.   \throws  `ConfigError` for two modes
-void check_mode(const Arguments& arguments) {
+void check_mode(const ReplayArguments& arguments) {
   if (arguments.mode.empty()) return;
   if (is_two_level(arguments.mode)) {
     if (const auto unused = unused_by_hardware(arguments); !unused.empty())
@@ -192,7 +192,7 @@ void check_mode(const Arguments& arguments) {
 /// Replays one trace several times.
 class Replayer {
  public:
-  Replayer(const Arguments& arguments, Progress& progress)
+  Replayer(const ReplayArguments& arguments, Progress& progress)
       : arguments_{arguments},
         progress_{progress},
         tiers_{parse_simulated_tiers(arguments.tiers)},
@@ -212,7 +212,7 @@ class Replayer {
     progress_.show(policy, static_cast<double>(kernel + 1) / all);
   }
 
-  const Arguments& arguments_;
+  const ReplayArguments& arguments_;
   Progress& progress_;
   std::vector<replay::SimulatedTier> tiers_;
   replay::Machine machine_;
@@ -236,7 +236,7 @@ Run Replayer::run_policy(const std::string& policy) {
   if (!arguments_.tables.empty()) options.row_memory = parse_bytes(arguments_.tables);
   const auto spec = with_mode(policy, arguments_.mode);
   const auto make = [&](const FutureUses& future) {
-    return spec == knows_the_future ? make_belady(future) : make_policy(spec);
+    return spec == clairvoyant ? make_belady(future) : make_policy(spec);
   };
   const bool has_mode = spec != policy;
   set_rows(arguments_.rows, policy, options);
@@ -247,13 +247,13 @@ Run Replayer::run_policy(const std::string& policy) {
 
 /// Returns the seconds under the policy that knows the future; none if there is not enough room for it.
 std::optional<double> seconds_of_belady(const std::vector<Run>& runs, Replayer& replayer) try {
-  const auto has_it = std::ranges::find(runs, knows_the_future, &Run::policy);
-  return (has_it != runs.end() ? *has_it : replayer.run_policy(knows_the_future)).result.seconds;
+  const auto has_it = std::ranges::find(runs, clairvoyant, &Run::policy);
+  return (has_it != runs.end() ? *has_it : replayer.run_policy(clairvoyant)).result.seconds;
 } catch (const OutOfTierMemory&) {
   return {};
 }
 
-void replay_all(const Arguments& arguments) {
+void replay_all(const ReplayArguments& arguments) {
   check_mode(arguments);
   Progress progress;
   Replayer replayer{arguments, progress};
@@ -281,7 +281,7 @@ void replay_all(const Arguments& arguments) {
 void add_replay(CLI::App& app) {
   auto* const command =
       app.add_subcommand("replay", "Runs a trace again, on simulated tiers under other policies");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReplayArguments>();
   add_trace_input(*command, arguments->in, "TRACE");
   command
       ->add_option("--tiers", arguments->tiers,

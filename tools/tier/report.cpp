@@ -17,23 +17,23 @@
 namespace tier::tool {
 namespace {
 
-struct Arguments {
+struct ReportArguments {
   TraceInput in;
   std::string page, perfetto;
 };
 
-void write_page(const trace::Trace& trace, const Arguments& arguments) {
+void write_page(const trace::Trace& trace, const ReportArguments& arguments) {
   write_file(arguments.page, report::to_html(report::analyse(trace),
                                              std::filesystem::path{arguments.in.path}.filename().string()));
 }
 
-void write_perfetto(const trace::Trace& trace, const Arguments& arguments) {
+void write_perfetto(const trace::Trace& trace, const ReportArguments& arguments) {
   OutputFile out{arguments.perfetto};
   report::write_perfetto(trace, out);
   out.finish();
 }
 
-void run(const Arguments& arguments) {
+void run(const ReportArguments& arguments) {
   Progress progress;
   const auto trace = read(arguments.in, progress);
   if (!arguments.page.empty()) {
@@ -49,7 +49,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_report(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ReportArguments>();
   auto* const command = app.add_subcommand(
       "report",
       "A trace as a page: what was in which tier, what moved and why, who waited, which hints came late");

@@ -19,13 +19,13 @@ namespace tier::tool {
 namespace {
 
 /// The arguments of all commands.
-struct Arguments {
+struct TraceArguments {
   TraceInput in;
   std::string out;
   std::optional<trace::Form> form;  ///< to convert to; none: taken from the name
 };
 
-void check(const Arguments& arguments) {
+void check(const TraceArguments& arguments) {
   const auto& path = arguments.in.path;
   Progress progress;
   const auto trace = read(arguments.in, progress);
@@ -47,7 +47,7 @@ void check(const Arguments& arguments) {
   std::printf("  %-12s%zu bytes alive at once (%s)\n", "peak", all.peak.count, to_human(all.peak).c_str());
 }
 
-void convert(const Arguments& arguments) {
+void convert(const TraceArguments& arguments) {
   const auto form = arguments.form.value_or(trace::form_of(arguments.out));
   Progress progress;
   const auto trace = read(arguments.in, progress);
@@ -55,7 +55,7 @@ void convert(const Arguments& arguments) {
   trace::write_file(trace, arguments.out, form, trace::packing_of(arguments.out));
 }
 
-void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
+void add_check(CLI::App& trace, const std::shared_ptr<TraceArguments>& arguments) {
   auto* const command =
       trace.add_subcommand("check", "Checks whether a trace keeps every rule, and prints what it contains");
   add_trace_input(*command, arguments->in, "TRACE");
@@ -66,7 +66,7 @@ void add_check(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
   command->callback([arguments] { check(*arguments); });
 }
 
-void add_convert(CLI::App& trace, const std::shared_ptr<Arguments>& arguments) {
+void add_convert(CLI::App& trace, const std::shared_ptr<TraceArguments>& arguments) {
   auto* const command =
       trace.add_subcommand("convert", "Writes a trace as text in its canonical form or as binary, or packed");
   add_trace_input(*command, arguments->in, "IN");
@@ -93,7 +93,7 @@ void add_trace(CLI::App& app) {
   auto* const trace = app.add_subcommand("trace", "Checks traces of kernels and tensors, and converts them");
   trace->require_subcommand(1);
   trace->footer("Examples:\n  tier trace check step.trace\n  tier trace convert run.tt run.trace.gz");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TraceArguments>();
   add_check(*trace, arguments);
   add_convert(*trace, arguments);
 }

@@ -14,6 +14,8 @@
 #include "common/access_skew.hpp"
 #include "common/tests/data_folder.hpp"
 
+namespace generated_log_test {
+
 using namespace dlrm;
 using namespace sample;
 
@@ -168,3 +170,5 @@ TEST_CASE("a generated log is the same each time, another with another seed, and
   CHECK(clicks > 100);
   CHECK(clicks < 400);
 }
+
+}  // namespace generated_log_test

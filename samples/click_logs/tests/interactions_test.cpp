@@ -16,6 +16,8 @@
 
 #include "common/tests/data_folder.hpp"
 
+namespace interactions_test {
+
 using namespace tier;
 using namespace tier::literals;
 
@@ -109,3 +111,5 @@ TEST_CASE("on the bags of a bookseller, policies have the hit rates that are kno
     }
   }
 }
+
+}  // namespace interactions_test

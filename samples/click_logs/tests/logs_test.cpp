@@ -18,6 +18,8 @@
 #include "support/fuzz.hpp"
 #include "temporary_folder.hpp"
 
+namespace logs_test {
+
 using namespace dlrm;
 using sample::hash_text;
 using sample::mix;
@@ -423,3 +425,5 @@ TEST_CASE("damaged logs are read as far as they are whole, and every other line 
     }
   });
 }
+
+}  // namespace logs_test

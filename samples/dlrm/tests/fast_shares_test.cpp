@@ -17,6 +17,8 @@
 #include "dlrm_model/tiered_table.hpp"
 #include "table/lru_model.hpp"
 
+namespace fast_shares_test {
+
 using namespace dlrm;
 using sample::mix;
 using namespace tier::literals;
@@ -222,3 +224,5 @@ TEST_CASE("with fast memory for all tables are whole, also where their rows are 
   CHECK(result.traffic.bytes_moved.empty());
   CHECK(result.traffic.shares.empty());
 }
+
+}  // namespace fast_shares_test

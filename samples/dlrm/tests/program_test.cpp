@@ -13,6 +13,8 @@
 #include "dlrm_console/report.hpp"
 #include "support/odd_options.hpp"
 
+namespace program_test {
+
 using namespace dlrm;
 using sample::parse_fast;
 
@@ -226,3 +228,5 @@ TEST_CASE("a run says with how many threads it learned, and how long") {
   CHECK(run.threads == 3);
   CHECK(run.learning_s > 0);
 }
+
+}  // namespace program_test

@@ -18,6 +18,8 @@
 #include "dlrm_model/plain_memory.hpp"
 #include "dlrm_model/tiered_memory.hpp"
 
+namespace tiered_test {
+
 using namespace dlrm;
 using namespace tier::literals;
 
@@ -363,3 +365,5 @@ TEST_CASE("memory that cannot be had is refused by name") {
   CHECK(contains(paging_refusal("/nowhere"), "mkostemp of a file in \"/nowhere\""));
   CHECK(contains(with([](Options& o) { o.fast = "10kB"; }), "a budget of"));
 }
+
+}  // namespace tiered_test

@@ -15,6 +15,8 @@
 
 #include "dlrm_model/progress.hpp"
 
+namespace report_test {
+
 using namespace dlrm;
 
 namespace {
@@ -102,3 +104,5 @@ TEST_CASE("the table has a line for each run, and a progress line says how far i
       contains(progress_line("lru", {.samples = 0, .total = 0, .seconds = 0, .loss = 0, .fast_share = 0.987}),
                "hits 98.7 %"));
 }
+
+}  // namespace report_test

@@ -4,6 +4,8 @@
 #include "click_logs/generated_log.hpp"
 #include "dlrm_model/batch.hpp"
 
+namespace batch_test {
+
 using namespace dlrm;
 
 namespace {
@@ -62,3 +64,5 @@ TEST_CASE("ids are reduced to the rows of their table") {
     }
   }
 }
+
+}  // namespace batch_test

@@ -9,6 +9,8 @@
 
 #include "dlrm_model/metrics.hpp"
 
+namespace metrics_test {
+
 using namespace dlrm;
 
 TEST_CASE("the AUC is the share of pairs in the right order, ties counting half") {
@@ -51,3 +53,5 @@ TEST_CASE("the log loss is that of the logits' probabilities, also far out") {
   CHECK(log_loss({.logit = 1000, .label = 1}) == doctest::Approx(0));
   CHECK(log_loss(std::vector<Prediction>{{0, 1}, {-1000, 1}}) == doctest::Approx((std::log(2) + 1000) / 2));
 }
+
+}  // namespace metrics_test

@@ -8,6 +8,8 @@
 #include "dlrm_model/model.hpp"
 #include "dlrm_model/plain_memory.hpp"
 
+namespace model_test {
+
 using namespace dlrm;
 
 namespace {
@@ -196,3 +198,5 @@ TEST_CASE("predictions are the logits that the loss is made of") {
   CHECK(loss / 4 == doctest::Approx(reference_loss(weights, batch, 4)).epsilon(1e-5));
   CHECK(weights_of(model) == weights);
 }
+
+}  // namespace model_test

@@ -7,6 +7,8 @@
 #include "steps/liveness.hpp"
 #include "steps/lower.hpp"
 
+namespace footprint_test {
+
 using namespace training;
 
 namespace {
@@ -43,3 +45,5 @@ TEST_CASE("AutoTM's networks need what its authors published") {
 TEST_CASE("CachedArrays' small VGG needs what it was derived to need") {
   CHECK(gigabytes("vgg116", {.batch = 320}) == within(0.01, 188));
 }
+
+}  // namespace footprint_test

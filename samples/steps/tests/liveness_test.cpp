@@ -14,6 +14,8 @@
 #include "sketch.hpp"
 #include "support/seed.hpp"
 
+namespace liveness_test {
+
 using namespace training;
 using namespace training::test;
 
@@ -251,3 +253,5 @@ TEST_CASE("the largest kernel is the first of those whose operands take most, ea
   CHECK(&largest_kernel(s.step) == &s.step.kernels[5]);
   CHECK(operand_bytes(s.step, s.step.kernels[5]) == 58);
 }
+
+}  // namespace liveness_test

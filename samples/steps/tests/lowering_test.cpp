@@ -11,6 +11,8 @@
 #include "steps/liveness.hpp"
 #include "steps/lower.hpp"
 
+namespace lowering_test {
+
 using namespace training;
 
 namespace {
@@ -211,3 +213,5 @@ TEST_CASE("each network keeps the rules of a trace") {
     CHECK(retired.size() + step.parameters.size() == exists.size());
   }
 }
+
+}  // namespace lowering_test

@@ -15,6 +15,8 @@
 #include "steps/lower.hpp"
 #include "steps/trace.hpp"
 
+namespace trace_test {
+
 using namespace training;
 using tier::trace::Trace;
 
@@ -132,3 +134,5 @@ TEST_CASE("a trace archives and retires what the step's hints do") {
     CHECK(retired[k] == hints[k].retire);
   }
 }
+
+}  // namespace trace_test

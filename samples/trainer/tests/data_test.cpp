@@ -13,6 +13,8 @@
 #include "trainer/data/images.hpp"
 #include "trainer/data/text.hpp"
 
+namespace data_test {
+
 using namespace training;
 
 namespace {
@@ -327,3 +329,5 @@ TEST_SUITE("data") {
     CHECK(open_data(*data / "text", InputKind::Text, 1)->classes() > 60);
   }
 }
+
+}  // namespace data_test

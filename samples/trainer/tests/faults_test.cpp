@@ -16,6 +16,8 @@
 #include "support/temporary_directory.hpp"
 #include "trainer/tiered_memory.hpp"
 
+namespace faults_test {
+
 using namespace training;
 using namespace training::test;
 using tier::test::FailingIo;
@@ -170,3 +172,5 @@ TEST_CASE("on a full disk training goes on in the memory it has, or ends and say
   CHECK(cause == std::errc::no_space_on_device);
   CHECK(is_empty(disk.path()));
 }
+
+}  // namespace faults_test

@@ -12,6 +12,8 @@
 #include "trainer/executor.hpp"
 #include "trainer/plain_memory.hpp"
 
+namespace layers_test {
+
 using namespace training;
 using test::Batch;
 using test::Values;
@@ -410,3 +412,5 @@ TEST_CASE("what is dropped depends on the key and the place alone") {
   CHECK(dropped < 300);
   CHECK(std::set<float>(a.begin(), a.end()) == std::set<float>{0, 1 / 0.75F});
 }
+
+}  // namespace layers_test

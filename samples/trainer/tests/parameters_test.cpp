@@ -8,6 +8,8 @@
 #include "networks/networks.hpp"
 #include "steps/lower.hpp"
 
+namespace parameters_test {
+
 using namespace training;
 
 namespace {
@@ -91,3 +93,5 @@ TEST_CASE("language models learn as many values as their layers add up to") {
               width * classes + classes);
   }
 }
+
+}  // namespace parameters_test

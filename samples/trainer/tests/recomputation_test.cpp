@@ -11,6 +11,8 @@
 #include "cases.hpp"
 #include "steps/tests/sketch.hpp"
 
+namespace recomputation_test {
+
 using namespace training;
 using namespace training::test;
 
@@ -142,3 +144,5 @@ TEST_CASE("networks whose norms are made again compute the same bits") {
   }
   SUBCASE("concatenations") { check(on_generated_images(densenet("dense", {2, 2, 2, 2}, options), 2)); }
 }
+
+}  // namespace recomputation_test

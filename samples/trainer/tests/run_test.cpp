@@ -20,6 +20,8 @@
 #include "trainer/tiered_memory.hpp"
 #include "trainer/train.hpp"
 
+namespace run_test {
+
 using namespace training;
 using namespace training::test;
 using namespace tier::literals;
@@ -221,3 +223,5 @@ TEST_SUITE("data") {
       check_learning(network, open_data(*data / "text", InputKind::Text, 1), 400, 0.75);
   }
 }
+
+}  // namespace run_test

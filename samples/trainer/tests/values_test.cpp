@@ -8,6 +8,8 @@
 
 #include "cases.hpp"
 
+namespace values_test {
+
 using namespace training;
 using namespace training::test;
 
@@ -91,3 +93,5 @@ TEST_CASE("a value that is no number is found in the part of a tensor that a ker
   CHECK_THROWS_WITH_AS(std::ignore = learned.run(memory),
                        doctest::Contains("kernel fc1.w.update has written"), NotANumber);
 }
+
+}  // namespace values_test

@@ -16,6 +16,8 @@
 #include "trainer/tiered_memory.hpp"
 #include "training/runs.hpp"
 
+namespace bits_test {
+
 using namespace training;
 using namespace training::test;
 using tier::test::TemporaryDirectory;
@@ -115,3 +117,5 @@ TEST_CASE("one flipped bit in the slow tier changes what is learned, and shows")
   CHECK(checksum(0) == plain.checksum);
   CHECK(checksum(1) != plain.checksum);
 }
+
+}  // namespace bits_test

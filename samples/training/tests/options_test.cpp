@@ -17,6 +17,8 @@
 #include "trainer/tiered_memory.hpp"
 #include "training/runs.hpp"
 
+namespace options_test {
+
 using namespace training;
 using namespace training::test;
 
@@ -185,3 +187,5 @@ TEST_CASE("whatever numbers options have, they make a step or are refused in wor
         [](const std::vector<std::string>& line) { CHECK(refusal(line) != ""); });
   }
 }
+
+}  // namespace options_test

@@ -9,6 +9,8 @@
 
 #include "training/runs.hpp"
 
+namespace sweep_test {
+
 using namespace training;
 using namespace tier::literals;
 
@@ -114,3 +116,5 @@ TEST_CASE(
   CHECK(fast_of(of_memory, "5%").count == of_memory.peak / 20);
   CHECK(raised_sizes(of_memory).empty());
 }
+
+}  // namespace sweep_test

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace report_test {
+
 using namespace training;
 
 namespace {
@@ -115,3 +117,5 @@ TEST_CASE("layers and subnormal values are shown of each variant of a run") {
   CHECK(contains(text, "other: 7 subnormal values written"));
   CHECK(contains(text, "conv1  0.2500 s  0.1250 s  1.00 MiB  2.00 MiB"));
 }
+
+}  // namespace report_test

@@ -22,7 +22,8 @@
 #include "support/steps.hpp"
 #include "trace/random_trace.hpp"
 
-using namespace tier;
+namespace tier::analysis_test {
+
 using namespace tier::tool::report;
 using trace::EventKind;
 
@@ -274,3 +275,5 @@ TEST_CASE("any trace that keeps the rules makes a report, whatever its numbers, 
     CHECK(to_html(report, "random").ends_with("</html>\n"));
   }
 }
+
+}  // namespace tier::analysis_test

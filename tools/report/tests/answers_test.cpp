@@ -8,7 +8,8 @@
 
 #include <sstream>
 
-using namespace tier;
+namespace tier::answers_test {
+
 using namespace tier::tool::report;
 
 namespace {
@@ -148,3 +149,5 @@ TEST_CASE("advice is what the waiting was for") {
     CHECK(contains(answers(in_file + waited + used), "Nothing stands out: see below what waited longest"));
   }
 }
+
+}  // namespace tier::answers_test

@@ -10,6 +10,8 @@
 #include "report/axis.hpp"
 #include "support/seed.hpp"
 
+namespace tier::bins_test {
+
 using namespace tier::tool::report;
 
 TEST_CASE("an axis covers what it is made for in at most so many bins of 1, 2 or 5 times a power of ten") {
@@ -71,3 +73,5 @@ TEST_CASE("bins hold what a walk from one unit of time to the next adds up") {
     }
   }
 }
+
+}  // namespace tier::bins_test

@@ -8,6 +8,8 @@
 
 #include "support/seed.hpp"
 
+namespace tier::lanes_test {
+
 using namespace tier::tool::report;
 
 namespace {
@@ -50,3 +52,5 @@ TEST_CASE("what lies within another shares its lane where nesting is allowed") {
   const std::vector<Slice> slices{{0, 10}, {2, 5}, {5, 10}, {8, 12}};
   CHECK(lanes_of(slices, Nesting::Yes) == std::vector<std::size_t>{0, 0, 0, 1});
 }
+
+}  // namespace tier::lanes_test

@@ -10,7 +10,8 @@
 #include "recording.hpp"
 #include "report/format.hpp"
 
-using namespace tier;
+namespace tier::page_test {
+
 using namespace tier::tool::report;
 
 namespace {
@@ -124,3 +125,5 @@ TEST_CASE("a page is small however many events it is of") {
   CHECK(page.size() < 3'000'000);
   CHECK(count(page, "zooming in shows up to") == 1);
 }
+
+}  // namespace tier::page_test

@@ -11,7 +11,8 @@
 #include "report/residency.hpp"
 #include "report/times.hpp"
 
-using namespace tier;
+namespace tier::story_test {
+
 using namespace tier::tool::report;
 
 namespace {
@@ -211,3 +212,5 @@ TEST_CASE(
   CHECK(report.tiers[3].name == "other");
   CHECK_FALSE(report.tiers[3].capacity);
 }
+
+}  // namespace tier::story_test

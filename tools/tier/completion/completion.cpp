@@ -115,11 +115,11 @@ complete -o default -F _)" +
          name + " " + name + "\n";
 }
 
-struct Arguments {
+struct CompletionArguments {
   std::string shell, out;
 };
 
-void run(const CLI::App& app, const Arguments& arguments) {
+void run(const CLI::App& app, const CompletionArguments& arguments) {
   const auto script = arguments.shell == "zsh" ? zsh_completion(app) : bash_completion(app);
   if (arguments.out.empty())
     fmt::print("{}", script);
@@ -132,7 +132,7 @@ void run(const CLI::App& app, const Arguments& arguments) {
 void add_completion(CLI::App& app) {
   auto* const command =
       app.add_subcommand("completion", "A script by which a shell completes commands and options");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CompletionArguments>();
   command->add_option("SHELL", arguments->shell, "The shell")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh"}));

@@ -12,13 +12,13 @@
 namespace tier::tool {
 
 void add_info(CLI::App& app) {
-  struct Arguments {
+  struct InfoArguments {
     std::optional<std::string> tiers, measured;
     bool json = false;
   };
   auto* const info =
       app.add_subcommand("info", "What tiers there are, what they can do, and what is missing");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<InfoArguments>();
   info->add_option("--tiers", arguments->tiers,
                    "a spec such as dram:1GiB;file:/var/tmp:8GiB; default: TIER_TIERS, or what is found");
   info->add_option("--measured", arguments->measured,

@@ -14,7 +14,6 @@
 namespace tier::tool::paper {
 namespace {
 
-constexpr double GB = 1e9;
 constexpr double optane_price = 7.85, dram_price = 16.61;  // $/GB
 
 /// One network with one share of fast memory under one policy.
@@ -65,7 +64,7 @@ constexpr std::array<Ratio, 4> ratios{
     {{"all slow", 0}, {"8:1", 1.0 / 9}, {"4:1", 1.0 / 5}, {"1:1", 1.0 / 2}}};
 
 /// Leaves room in slow memory for the largest network and its fragmentation.
-Setting setting_with(Bytes fast) {
+Setting autotm_setting(Bytes fast) {
   return {*replay::find_machine("autotm"), {"dram", fast}, {"optane", {1'500'000'000'000}}};
 }
 
@@ -75,11 +74,11 @@ void add_conventional(Tasks& tasks, const Workload& workload, std::vector<Run>& 
     const auto trace = trace_of(workload, Differentiation::InPlace);
     const auto peak = peak_of(trace);
     footprint = {workload.name, workload.footprint, static_cast<double>(peak.count) / GB};
-    const double all_fast = run_all_fast(trace, setting_with(1_MiB)).seconds;
+    const double all_fast = run_all_fast(trace, autotm_setting(1_MiB)).seconds;
     for (const auto& ratio : ratios) {
       const Bytes fast{static_cast<std::size_t>(ratio.fast_share * static_cast<double>(peak.count))};
       const auto add = [&](const std::string& policy) {
-        const auto setting = setting_with(std::max(fast, 1_MiB));
+        const auto setting = autotm_setting(std::max(fast, 1_MiB));
         runs.push_back({workload.name, ratio.name, policy, ratio.fast_share, all_fast,
                         run_policy(trace, setting, policy, false)});
       };
@@ -97,7 +96,7 @@ void add_large(Tasks& tasks, const Workload& workload, LargeRun& run) {
   tasks.add([workload, &run] {
     constexpr Bytes dram{180'000'000'000};
     const auto trace = trace_of(workload, Differentiation::InPlace);
-    const auto setting = setting_with(dram);
+    const auto setting = autotm_setting(dram);
     run = {workload,
            peak_of(trace),
            run_mode(trace, setting, "2LM_M"),

@@ -12,8 +12,6 @@
 namespace tier::tool::paper {
 namespace {
 
-constexpr double TB = 1e12, GB = 1e9;
-
 /// \param series  as in the tables: `DRAM_read`, or `NVRAM` for reads and writes together
 double traffic_of(const replay::Result& r, std::string_view series) {
   const auto& tier = r.traffic.at(series.starts_with("DRAM") ? 0 : 1);

@@ -7,12 +7,14 @@
 #include <mutex>
 
 #include "published.hpp"
+#include "results.hpp"
 
 namespace tier::tool::paper {
 namespace {
 
-constexpr std::size_t GB = 1'000'000'000;
-const std::string resnet = "ResNet200_b2048";
+constexpr Bytes gigabytes(std::size_t count) { return {count * 1'000'000'000}; }
+
+const std::string resnet200 = "ResNet200_b2048";
 
 std::vector<Workload> large_networks() {
   return {{"DenseNet264_b1536", "densenet264", {.batch = 1536, .growth = 48}, 526},
@@ -73,7 +75,7 @@ void add_large(Tasks& tasks, const Workload& workload, CachedArraysRuns& runs, s
       const std::lock_guard lock{mutex};
       runs.victims[{name, victims}] = std::move(result);
     });
-  if (workload.name != resnet) return;
+  if (workload.name != resnet200) return;
   for (const bool frees_early : {false, true})
     tasks.add([trace, frees_early, &runs, &mutex] {
       auto points = occupancy_of(*trace, cachedarrays_setting(), frees_early);
@@ -94,7 +96,7 @@ void add_sweep(Tasks& tasks, const Workload& workload, Sweep& sweep) {
   constexpr std::array<std::size_t, 10> sizes{0, 10, 20, 40, 60, 80, 100, 130, 160, 200};  // GB
   sweep.points.resize(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i)
-    tasks.add([trace, dram = Bytes{sizes[i] * GB}, &point = sweep.points[i]] {
+    tasks.add([trace, dram = gigabytes(sizes[i]), &point = sweep.points[i]] {
       point = sweep_point(*trace, cachedarrays_setting(), dram);
     });
 }
@@ -102,7 +104,7 @@ void add_sweep(Tasks& tasks, const Workload& workload, Sweep& sweep) {
 }  // namespace
 
 Setting cachedarrays_setting() {
-  return {*replay::find_machine("cachedarrays"), {"dram", {180 * GB}}, {"optane", {1300 * GB}}};
+  return {*replay::find_machine("cachedarrays"), {"dram", gigabytes(180)}, {"optane", gigabytes(1300)}};
 }
 
 CachedArraysRuns run_cachedarrays(Tasks& tasks, const std::string& only) {

@@ -15,7 +15,6 @@
 namespace tier::tool::paper {
 namespace {
 
-constexpr double GB = 1e9, TB = 1e12;
 const std::string densenet = "DenseNet264_b1536", resnet = "ResNet200_b2048", vgg = "VGG416_b256";
 
 class Statements {

@@ -25,11 +25,11 @@ namespace {
 
 using paper::Report;
 
-struct Arguments {
+struct PaperArguments {
   std::string paper, network, json, figures;
 };
 
-std::vector<Report> replay_papers(const Arguments& arguments) {
+std::vector<Report> replay_papers(const PaperArguments& arguments) {
   Progress progress;
   std::string name;
   paper::Tasks tasks{[&](double share) { progress.show(name, share); }};
@@ -103,7 +103,7 @@ void draw_all(const std::vector<Report>& reports, const std::filesystem::path& f
   if (!all) throw CLI::RuntimeError{1};
 }
 
-void run(const Arguments& arguments) {
+void run(const PaperArguments& arguments) {
   if (!arguments.network.empty() && arguments.paper != "cachedarrays")
     throw ConfigError{
         "--network chooses among CachedArrays' networks: it goes with `tier paper cachedarrays`"};
@@ -122,7 +122,7 @@ void run(const Arguments& arguments) {
 void add_paper(CLI::App& app) {
   auto* const command = app.add_subcommand(
       "paper", "The papers' tables and statements beside what replays of their networks give");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PaperArguments>();
   command->add_option("PAPER", arguments->paper, "One of them; default: all")
       ->check(CLI::IsMember({"cachedarrays", "autotm", "redl"}));
   command

@@ -13,7 +13,6 @@
 namespace tier::tool::paper {
 namespace {
 
-constexpr double GB = 1e9;
 /// Reads in slow memory, as ReDL's direct access does, and writes in fast memory.
 const std::string policy = "hint_aware:mode=LM";
 constexpr double small_slow_down = 0.096;  // ReDL's worst slow-down with a fifth of the peak
@@ -34,7 +33,7 @@ struct Need {
   double fast = 0;  ///< GB, for a slow-down of no more than `small_slow_down`
 };
 
-Setting setting_with(Bytes fast) {
+Setting redl_setting(Bytes fast) {
   return {*replay::find_machine("redl"), {"dram", fast}, {"redl", {200'000'000'000}}};
 }
 
@@ -88,7 +87,7 @@ double short_lived(const trace::Trace& trace) {
 void add_fifth(Tasks& tasks, const Workload& workload, Fifth& fifth) {
   tasks.add([workload, &fifth] {
     const auto trace = trace_of(workload, Differentiation::InPlace);
-    const auto setting = setting_with(share_of(peak_of(trace), 0.2));
+    const auto setting = redl_setting(share_of(peak_of(trace), 0.2));
     fifth = {workload.name,
              run_all_fast(trace, setting).seconds,
              short_lived(trace),
@@ -104,12 +103,12 @@ void add_need(Tasks& tasks, const Deep& deep, Need& need) {
   tasks.add([deep, &need] {
     const auto trace = trace_of(deep.workload, Differentiation::InPlace);
     const auto peak = peak_of(trace);
-    const double all_fast = run_all_fast(trace, setting_with(peak)).seconds;
+    const double all_fast = run_all_fast(trace, redl_setting(peak)).seconds;
     constexpr int steps = 40;
     int least = steps;
     while (least > 1) {
       const auto fast = share_of(peak, static_cast<double>(least - 1) / steps);
-      if (run_policy(trace, setting_with(fast), policy, true).seconds / all_fast - 1 > small_slow_down) break;
+      if (run_policy(trace, redl_setting(fast), policy, true).seconds / all_fast - 1 > small_slow_down) break;
       --least;
     }
     const double in_GB = static_cast<double>(peak.count) / GB;

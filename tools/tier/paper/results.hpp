@@ -11,6 +11,8 @@
 
 namespace tier::tool::paper {
 
+inline constexpr double GB = 1e9, TB = 1e12;
+
 /// A published number beside ours, in TB or as a share.
 struct Cell {
   std::string network, series, mode;

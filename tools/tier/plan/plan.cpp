@@ -31,7 +31,7 @@
 namespace tier::tool {
 namespace {
 
-struct Arguments {
+struct PlanArguments {
   TraceInput in;
   std::string tiers, machine, csv, svg;
   std::vector<std::string> policies, prices, sizes;
@@ -129,7 +129,7 @@ std::string csv_text(const std::string& text) {
 
 class Planner {
  public:
-  explicit Planner(const Arguments& arguments)
+  explicit Planner(const PlanArguments& arguments)
       : arguments_{arguments},
         trace_{read(arguments.in, progress_)},
         peak_{peak_of(trace_, arguments.in.path)},
@@ -345,7 +345,7 @@ class Planner {
     return plot;
   }
 
-  const Arguments& arguments_;
+  const PlanArguments& arguments_;
   Progress progress_;
   trace::Trace trace_;
   Bytes peak_;
@@ -364,7 +364,7 @@ class Planner {
 void add_plan(CLI::App& app) {
   auto* const command =
       app.add_subcommand("plan", "How much fast memory a program needs, by replays of its trace");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PlanArguments>();
   add_trace_input(*command, arguments->in, "TRACE");
   command->add_option(
       "--tiers", arguments->tiers,

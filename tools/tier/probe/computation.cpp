@@ -11,7 +11,7 @@
 namespace tier::tool {
 namespace {
 
-constexpr int runs = 5;
+constexpr int repeats = 5;
 constexpr std::size_t floats = 256;            // per call of multiply_and_add
 constexpr std::size_t passes = 400'000;        // over that many floats, by each thread
 constexpr std::size_t parts_in_caches = 8192;  // 8 MiB
@@ -49,7 +49,7 @@ double Computation::seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
   double shortest = run();
-  for (int i = 1; i < runs; ++i) shortest = std::min(shortest, run());
+  for (int i = 1; i < repeats; ++i) shortest = std::min(shortest, run());
   return shortest;
 }
 

@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t dim = 32, batch = 8192;
 constexpr std::uint64_t row_bytes = dim * sizeof(float);
-constexpr int runs = 192;
+constexpr int timed_runs = 192;
 constexpr double ns = 1e9;
 
 struct Add {
@@ -49,9 +49,9 @@ class Rows {
   };
   Taken take(bool prefetches, bool updates) {
     Taken taken;
-    for (int run = 0; run < runs; ++run) {
+    for (int run = 0; run < timed_runs; ++run) {
       draw();
-      taken.distinct += static_cast<double>(distinct()) / runs;
+      taken.distinct += static_cast<double>(distinct()) / timed_runs;
       if (prefetches) taken.prefetch.push_back(time([&] { fetch(); }));
       taken.gather.push_back(time([&] { gather(); }));
       if (updates) taken.update.push_back(time([&] { update(); }));
@@ -71,16 +71,16 @@ class Rows {
     const auto ago =
         std::clamp<std::size_t>((std::max(table_.slots() / batch, std::uint64_t{3}) - 1) / 2, 1, 32);
     Moved moved;
-    for (int run = -static_cast<int>(ago); run < runs; ++run) {
+    for (int run = -static_cast<int>(ago); run < timed_runs; ++run) {
       draw(Skew::None);
       there.push_back(ids_);
-      add_fetch(run < 0 ? 0 : 1.0 / runs, moved);
+      add_fetch(run < 0 ? 0 : 1.0 / timed_runs, moved);
       gather();
       if (updates) update();
       if (run < 0) continue;
       ids_ = std::move(there.front());
       there.pop_front();
-      add_fetch(-1.0 / runs, moved);
+      add_fetch(-1.0 / timed_runs, moved);
       gather();
     }
     return moved;

@@ -25,7 +25,7 @@
 namespace tier::tool {
 namespace {
 
-struct Arguments {
+struct ProbeArguments {
   std::string tiers, out, name = "this";
 };
 
@@ -60,14 +60,14 @@ void print_copy_kernels() {
 }
 
 /// Says how long measuring takes, unless the machine itself goes to the standard output.
-void say_duration(double seconds, const Arguments& arguments, Progress& progress) {
+void say_duration(double seconds, const ProbeArguments& arguments, Progress& progress) {
   if (arguments.out == "-") return;
   progress.clear();
   fmt::print("measuring takes about {:.0f} s\n", std::ceil(seconds));
   std::fflush(stdout);
 }
 
-void probe(const Arguments& arguments) {
+void probe(const ProbeArguments& arguments) {
   std::optional<OutputFile> out;  // opened first: an unwritable path is reported before measuring
   if (!arguments.out.empty()) out.emplace(arguments.out);
   std::vector<std::unique_ptr<Tier>> tiers;
@@ -90,7 +90,7 @@ void probe(const Arguments& arguments) {
 
 void add_probe(CLI::App& app) {
   auto* const command = app.add_subcommand("probe", "Measures tiers, for replays on a machine like this one");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ProbeArguments>();
   command
       ->add_option("--tiers", arguments->tiers,
                    "A spec, as dram:1GiB;file:/var/tmp:4GiB. With 1 GiB of each no cache holds what is "
