@@ -35,8 +35,8 @@ struct MetadataAllocator {
     return static_cast<T*>(p);
   }
   void deallocate(T* p, std::size_t n) noexcept {
-    std::free(p);
     count_metadata(std::size_t{0} - n * sizeof(T));  // NOLINT(bugprone-sizeof-expression)
+    std::free(p);
   }
 
   friend bool operator==(MetadataAllocator, MetadataAllocator) noexcept { return true; }
