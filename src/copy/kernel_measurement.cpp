@@ -74,7 +74,8 @@ const StreamKernel& KernelMeasurement::fastest() const noexcept {
   std::size_t best = 0;
   try {
     for (std::size_t i = 1; is_complete() && i < candidates_.size(); ++i) {
-      const bool faster_than_guess = static_cast<double>(median(0).count()) > margin * static_cast<double>(median(i).count());
+      const bool faster_than_guess =
+          static_cast<double>(median(0).count()) > margin * static_cast<double>(median(i).count());
       if (faster_than_guess && beats_guess_in_most_rounds(i) && (best == 0 || median(i) < median(best)))
         best = i;
     }
