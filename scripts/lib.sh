@@ -69,6 +69,7 @@ preset_options() {
     long=$([[ ${TIER_LONG:-0} == 0 ]] && echo OFF || echo ON)
     options+=(-DTIER_BUILD_MUTANTS="$long")
     [[ $preset == asan ]] && options+=(-DTIER_BUILD_SAMPLES="$long" -DTIER_BUILD_TOOLS="$long")
+    [[ $preset == tsan ]] && options+=(-DTIER_BUILD_SERIAL_TESTS="$long")
   fi
   if [[ $preset == tsan_training ]]; then
     targets=(tier_test_training)

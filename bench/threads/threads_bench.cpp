@@ -17,7 +17,6 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -86,6 +85,18 @@ void add_scaling(const Work& work, std::vector<Row>& rows) {
   }
 }
 
+/// Memory for baselines, on pages like those of a tier.
+class PlainMemory {
+ public:
+  explicit PlainMemory(Bytes size) : tier_{make_tier(tiers::dram(size))} {
+    std::memset(tier_->base(), 0, size.count);
+  }
+  [[nodiscard]] std::byte* at(std::size_t offset) const { return tier_->base() + offset; }
+
+ private:
+  std::unique_ptr<Tier> tier_;
+};
+
 // --- tensors made and destroyed --------------------------------------------------------------------------
 
 std::vector<Row> threads_allocate() {
@@ -145,8 +156,7 @@ void add_misses(const char* where, const TierSpec& slower, std::size_t operation
     const WriteScope filled{overwrites(tensors.back())};
     std::memset(filled[tensors.back()].data(), 1, size.count);
   }
-  const std::vector<std::byte> from(size.count * count, std::byte{1});
-  std::vector<std::byte> to(size.count * (count / 4));
+  const PlainMemory from{size * count}, to{size * (count / 4)};
   add_scaling({.id = "threads.miss",
                .what = "reads of 64 KiB, a quarter in memory, the rest " + std::string{where},
                .operations = operations,
@@ -166,8 +176,7 @@ void add_misses(const char* where, const TierSpec& slower, std::size_t operation
                      for (std::size_t i = 0; i < n; ++i) {
                        const auto pick = picks.next();
                        if (pick % 4 == 0) continue;  // what a cache of a quarter keeps of random reads
-                       std::memcpy(to.data() + pick / 4 * size.count, from.data() + pick * size.count,
-                                   size.count);
+                       std::memcpy(to.at(pick / 4 * size.count), from.at(pick * size.count), size.count);
                        benchmark::ClobberMemory();
                      }
                    }},
@@ -189,7 +198,8 @@ std::vector<Row> threads_table() {
   options.rows = row_count;
   options.dim = dim;
   RowTable<float> table{std::make_shared<TableContext>(runtime.manager(), 1), std::move(options)};
-  const std::vector<float> plain(row_count * dim, 0.5F);
+  const PlainMemory memory{Bytes{row_count * dim * sizeof(float)}};
+  const auto* const plain = reinterpret_cast<const float*>(memory.at(0));
   std::array<std::vector<RowId>, most_threads> ids;
   std::array<std::vector<float>, most_threads> out;
   for (std::size_t thread = 0; thread < most_threads; ++thread) {

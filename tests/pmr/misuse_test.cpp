@@ -101,7 +101,8 @@ TEST_CASE_TEMPLATE(
     Rig, TIER_CHECKED_RIGS) {
   if (!detail::checked || !can_have<Rig>()) return;
   // A program that ends here gives sanitizers nothing to find, and each process takes long to start under them.
-  const std::size_t count = test::sanitized ? 1 : breaches().size();
+  const bool one = test::thread_sanitized || (test::sanitized && !test::long_form());
+  const std::size_t count = one ? 1 : breaches().size();
   for (const auto& breach : std::span{breaches()}.first(count)) {
     CAPTURE(std::string{breach.label});
     const auto ended = test::run_in_child(breach.label, [&] {

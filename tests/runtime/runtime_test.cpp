@@ -27,6 +27,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <latch>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -549,6 +550,42 @@ TEST_CASE(
                  intact ? "intact" : "broken");
   });
   CHECK(contains(ended.errors, "child good, parent intact"));
+  CHECK(ended.code == 0);
+}
+
+TEST_CASE("the child of a fork reads and destroys what another thread was reading, in a slot of its own") {
+  const auto ended = run_in_child("forks beside a reader", [] {
+    Runtime runtime{small()};
+    std::optional<Tensor<float>> shared{std::in_place, runtime, large, "shared"};
+    fill(*shared, 2);
+    auto& state = shared->object().object->block->state;
+    std::latch reads{1}, forked{1};
+    std::thread reader{[&] {
+      state.share();
+      const ReadScope scope{*shared};
+      reads.count_down();
+      forked.wait();
+    }};
+    reads.wait();
+    const bool in_slot = state.now().pins() == 0;
+    const auto child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      const bool good = last(*shared) == 2;
+      shared.reset();
+      { const Runtime gone{std::move(runtime)}; }
+      std::_Exit(good ? 7 : 8);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    forked.count_down();
+    reader.join();
+    const bool child_was_good = WIFEXITED(status) && WEXITSTATUS(status) == 7;
+    const bool intact = last(*shared) == 2 && state.count_readers().pins() == 0;
+    std::fprintf(stderr, "%s, child %s, parent %s", in_slot ? "in a slot" : "pinned",
+                 child_was_good ? "good" : "bad", intact ? "intact" : "broken");
+  });
+  CHECK(ended.errors == "in a slot, child good, parent intact");
   CHECK(ended.code == 0);
 }
 

@@ -18,7 +18,7 @@ namespace tier {
 /// says so in a slot of its own thread instead of pinning (`ReaderSlots`), then looks at the word, and goes on if the word
 /// is unchanged. Whoever wants to move the block, or to know its pins, first clears the flag and then looks through the slots:
 /// of the two, at least one sees the other. A reader that is found there has a pin from then on. This is the idea of BRAVO
-/// locks (Dice and Kogan, "BRAVO: biased locking for reader-writer locks", USENIX ATC 2019), in which a slot is a table's.
+/// (Dice and Kogan, "BRAVO: biased locking for reader-writer locks", USENIX ATC 2019), which keeps all slots in one table.
 ///
 /// The flags and when they may change:
 ///

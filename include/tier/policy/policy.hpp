@@ -65,9 +65,10 @@ struct BlockFacts {
   bool pinned = false;
   bool moving = false;
   bool archived = false;
-  bool garbage = false;        ///< retired while early freeing is off
-  bool prefetched = false;     ///< asked for by a prefetch, and neither used nor archived since
-  std::uint64_t last_use = 0;  ///< epoch of the last use; grows with every use
+  bool garbage = false;     ///< retired while early freeing is off
+  bool prefetched = false;  ///< asked for by a prefetch, and neither used nor archived since
+  /// Epoch of the last use. It grows with every use, but of a block that several threads read only once in a thousand.
+  std::uint64_t last_use = 0;
 };
 
 /// Answers a policy's questions, and carries out what it decides: the facts that it may ask for and the actions that it may
@@ -109,7 +110,8 @@ class TIER_EXPORT PolicyContext {
 /// Common to all events: their order, and the only clock a policy has.
 struct EventHeader {
   std::uint64_t sequence = 0;  ///< strictly increasing in a runtime
-  std::uint64_t time_ns = 0;   ///< since the runtime began
+  /// Time since the runtime began; of allocations and ends of blocks, while there is no observer, that of the event before.
+  std::uint64_t time_ns = 0;
 };
 
 /// A block is about to be made, or to be overwritten after it was retired.

@@ -88,8 +88,8 @@ class Announcer {
   void tell_observers(Event&& event, void (Observer::*observed)(const Event&) noexcept) noexcept {
     if (!observers_.empty()) tell(event, observed);
   }
-  /// Like `tell`, for what happens too often to read the clock for a policy: without observers the time is that of the last
-  /// event with a time.
+  /// Like `tell`, for what happens too often to read the clock for a policy alone: without observers the event has the time of
+  /// the event before.
   template <class Event>
   void tell_often(Event& event, void (Observer::*observed)(const Event&) noexcept) noexcept {
     if (!observers_.empty()) return tell(event, observed);

@@ -49,7 +49,7 @@ class ReaderSlot {
 /// \threadsafety  Internally synchronised.
 class ReaderSlots {
  public:
-  /// As many blocks as one thread reads at a time without pins.
+  /// The number of blocks that one thread can read at a time without pins.
   static constexpr std::size_t of_one_thread = 14;
 
   /// \return  null if the thread has no free slot, or there is no memory for its slots
