@@ -64,14 +64,17 @@ std::string error_of(const F& f) {
 }
 bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-/// \return  the result of `child` in the child of a fork; false if the child ended in any other way
+/// \return  the result of `child` in the child of a fork; false, and a line on standard error, if the child
+///          ended in any other way
 template <class F>
 bool forked(const F& child) {
   const auto pid = ::fork();
   if (pid == 0) std::_Exit(child() ? 7 : 8);
   int status = 0;
-  ::waitpid(pid, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 7;
+  const auto ended = ::waitpid(pid, &status, 0);
+  const bool good = ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 7;
+  if (!good) std::fprintf(stderr, "the child ended with status %d, waitpid() gave %d\n", status, ended);
+  return good;
 }
 
 /// Makes all calls that a child may make on a table; the rows in `cached` are cached, those in `absent` are not.
@@ -250,18 +253,22 @@ TEST_CASE("forks while other threads gather, update and prefetch find every tabl
         }
         table.reset();
         { const Runtime gone{std::move(runtime)}; }
-        return right + unreachable == static_cast<int>(rows) && unreachable > 0;
+        const bool good_child = right + unreachable == static_cast<int>(rows) && unreachable > 0;
+        if (!good_child) std::fprintf(stderr, "%d rows right, %d not reachable\n", right, unreachable);
+        return good_child;
       });
     done = true;
     first.join();
     second.join();
     third.join();
+    table->settle();  // a batch may be cancelled while rows of it are on their way
     table->flush();
     table->check_invariants();
     const bool intact = wrong == 0 && same_bits(all_rows(*table), plain.values());
     std::fprintf(stderr, "%d good, parent %s", good, intact ? "intact" : "broken");
     table.reset();
   });
+  CAPTURE(ended.errors);
   CHECK(contains(ended.errors, "20 good, parent intact"));
   CHECK(ended.code == 0);
 }
