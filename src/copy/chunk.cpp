@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "copy/chunk.hpp"
 
-#include "copy/copy_kernels.hpp"
-#include "copy/sanitizer.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <new>
 #include <utility>
+
+#include "copy/copy_kernels.hpp"
+#include "core/thread_sanitizer.hpp"
 
 namespace tier::detail {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "copy/copy_kernels.hpp"
 
-#include "copy/sanitizer.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,6 +11,8 @@
 #include <cpuid.h>
 #include <immintrin.h>
 #endif
+
+#include "core/thread_sanitizer.hpp"
 
 namespace tier::detail {
 namespace {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "copy/sanitizer.hpp"
 #include "copy/workers.hpp"
 
 #include <tier/copy/parallel_for.hpp>
@@ -8,6 +7,7 @@
 #include <atomic>
 
 #include "core/cpus.hpp"
+#include "core/thread_sanitizer.hpp"
 
 namespace tier {
 namespace {

@@ -13,7 +13,7 @@ using trace::Kernel;
 using trace::Operand;
 using trace::Role;
 
-constexpr double ns = 1e9;  // in a second
+constexpr double ns_per_second = 1e9;
 
 bool is_input(const Operand& o) { return o.role == Role::Reads || o.role == Role::Updates; }
 bool is_output(const Operand& o) { return o.role != Role::Reads; }
@@ -55,7 +55,7 @@ double Costs::memory_ns(const Demand& demand) const {
       if (other == t || (!d.link.empty() && d.link == devices_[t]->link))
         taken += demand.read[other] / d.read + demand.written[other] / d.store;
     }
-    longest = std::max(longest, taken * ns);
+    longest = std::max(longest, taken * ns_per_second);
   }
   return longest;
 }
@@ -93,7 +93,7 @@ double Costs::all_fast_ns(const Demand& demand) const {
 double Costs::kernel_ns(const Kernel& kernel, std::span<const TierIndex> tiers, const Demand& demand,
                         std::optional<double> measured) const {
   const Op& op = op_of(kernel);
-  const double compute = kernel.flops / (machine_.operations * op.cost->efficiency) * ns;
+  const double compute = kernel.flops / (machine_.operations * op.cost->efficiency) * ns_per_second;
   const double all_fast = all_fast_ns(demand);
   const double alone = measured ? *measured : std::max(compute, all_fast);
   Demand way = demand;  // demand on devices without a measured slow-down
@@ -112,13 +112,13 @@ double Costs::least_ns(const Kernel& kernel, TierIndex tier, double alone) const
   if (const auto* const slow = op.slow_downs[tier]) return alone * std::min(slow->outputs, slow->both);
   const std::vector<TierIndex> fast(kernel.operands.count, TierIndex{0});
   const auto bytes = demand(kernel, fast);
-  const double longer = bytes.written[0] / devices_[tier]->store * ns;
+  const double longer = bytes.written[0] / devices_[tier]->store * ns_per_second;
   // If the kernel was measured to take less than its bytes' time, its writes may be cheaper, too.
   return std::max(alone, longer * std::min(1.0, alone / memory_ns(bytes)));
 }
 
 double Costs::roofline_ns(const Kernel& kernel, const Demand& demand, std::optional<double> measured) const {
-  const double compute = kernel.flops / (machine_.operations * cost_of(kernel).efficiency) * ns;
+  const double compute = kernel.flops / (machine_.operations * cost_of(kernel).efficiency) * ns_per_second;
   return std::max({compute, memory_ns(demand), measured.value_or(0)});
 }
 
@@ -129,7 +129,7 @@ std::uint64_t Costs::copy_ns(TierIndex from, TierIndex to, std::uint64_t bytes,
   const auto all_ns = [&](double read_rate, double write_rate) {
     const double reading = static_cast<double>(bytes) / read_rate,
                  writing = static_cast<double>(bytes) / write_rate;
-    return (shares ? reading + writing : std::max(reading, writing)) * ns;
+    return (shares ? reading + writing : std::max(reading, writing)) * ns_per_second;
   };
   const double alone = all_ns(source.mover_read, target.mover_write);
   double taken = carrier == Carrier::Mover ? alone : all_ns(source.copy_read, target.copy_write);

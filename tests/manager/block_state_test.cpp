@@ -176,9 +176,9 @@ TEST_CASE("checked builds abort on a transition that no state has") {
       {"fail", [](BlockState& state) { state.fail(); }, "reading can fail only while the block moves"}};
   for (const auto& [name, broken, message] : cases) {
     CAPTURE(std::string{name});
-    const auto ended = test::run_in_child(name, [broken = broken] {
+    const auto ended = test::run_in_child(name, [&call = broken] {
       BlockState state;
-      broken(state);
+      call(state);
     });
     CHECK(ended.signal != 0);
     CHECK(ended.errors.find(message) != std::string::npos);

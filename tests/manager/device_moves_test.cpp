@@ -45,7 +45,7 @@ struct Moving {
       return {};
     });
     until([&] { return beside.ref().object->block->pins() > 0; });
-    rig.manager->statistics();  // takes the lock, which the scope releases when it waits
+    std::ignore = rig.manager->statistics();  // takes the lock, which the scope releases when it waits
     return entered;
   }
   void let_end() {

@@ -274,7 +274,7 @@ struct GivenUp {
       Manager::leave(batch);
     });
     until([&] { return beside.ref().object->block->pins() == 1; });
-    f.rig.manager->statistics();  // takes the lock, which the writer releases when it waits
+    std::ignore = f.rig.manager->statistics();  // takes the lock, which the writer releases when it waits
     reader = scope_on(f, Use::Read);
     until([&] { return f.pins() == 1; });
   }

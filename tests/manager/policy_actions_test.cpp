@@ -250,12 +250,12 @@ struct Cost {
       return rig.policy->Policy::choose(request, runs, c);
     };
     rig.manager->add_observer(observer);
-    const auto size = [&] { return Bytes{4096 * (pages > 1 ? 1 + random() % pages : 1)}; };
+    const auto any_size = [&] { return Bytes{4096 * (pages > 1 ? 1 + random() % pages : 1)}; };
     std::vector<ObjectHandle> objects;
-    for (int i = 0; i < 60; ++i) objects.push_back(rig.make(size(), 'x'));
+    for (int i = 0; i < 60; ++i) objects.push_back(rig.make(any_size(), 'x'));
     for (int i = 0; i < 2000; ++i) {
       auto& object = objects[random() % objects.size()];
-      if (random() % 8 == 0) object = rig.make(size(), 'x');
+      if (random() % 8 == 0) object = rig.make(any_size(), 'x');
       if (random() % 2 == 0) rig.write(object, 'x', Use::Update);
       CHECK(rig.holds(object, 'x'));
     }

@@ -49,7 +49,7 @@ struct Crowd {
   /// Returns once a scope on the object stands in line or has entered.
   void wait_for_arrival(const ObjectHandle& object) {
     until([&] { return arrivals.seen(object); });
-    rig.manager->statistics();  // takes the lock that the scope releases when it waits
+    std::ignore = rig.manager->statistics();  // takes the lock that the scope releases when it waits
   }
   static bool pinned(const ObjectHandle& object) { return object.ref().object->block->pins() > 0; }
 

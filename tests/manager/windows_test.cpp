@@ -172,8 +172,8 @@ std::vector<FireShape> fire_shapes() {
   std::vector<FireShape> all;
   for (const auto& [mode, addressable] : shapes())
     all.push_back({std::string{to_string(mode)} + (addressable ? ", a memory" : ", a device"),
-                   [mode = mode, addressable = addressable](const std::string&) {
-                     return Rig{8_MiB, 32_MiB, addressable, mode}.manager;
+                   [windows = mode, can_address = addressable](const std::string&) {
+                     return Rig{8_MiB, 32_MiB, can_address, windows}.manager;
                    }});
   if (!has_windows()) return all;
   const auto add = [&](const char* name, auto&& slow) {
@@ -252,6 +252,25 @@ TEST_CASE("where the system pages, no access to a window is served, and statisti
   CHECK(statistics.to_text().find("restricted") != std::string::npos);
   CHECK(statistics.to_json().find("\"windows\": \"restricted\"") != std::string::npos);
   CHECK(statistics.bytes_moved(1, 0) == 0);
+}
+
+TEST_CASE("where the system pages, what is compacted in a file stays in its window, and nothing is copied") {
+  Rig rig{4_MiB, 16_MiB, false, WindowMode::Restricted};
+  std::optional<Windowed> before{std::in_place, rig, 1_MiB};
+  const Windowed object{rig, 2_MiB};
+  object.fill(5);
+  migrate(rig, before->handle, 1);
+  migrate(rig, object.handle, 1);
+  before.reset();
+  rig.settle();
+  const auto transfers = rig.slow().transfers.load();
+  rig.manager->compact();
+  rig.settle();
+  CHECK(rig.slow().transfers.load() == transfers);
+  CHECK(rig.holds(object.handle, 5));
+  migrate(rig, object.handle, 0);
+  CHECK(object.all_are(5));
+  rig.settle();
 }
 
 TEST_CASE("where the system pages, windows lie in files no larger than the process may have") {
@@ -423,7 +442,7 @@ TEST_CASE("who overwrites some of a retired block keeps what others store beside
     Manager::leave(batch);
   });
   until([&] { return misses.count > 0; });
-  rig.manager->statistics();  // takes the lock, which the scope releases when it waits
+  std::ignore = rig.manager->statistics();  // takes the lock, which the scope releases when it waits
   const auto rest = window.bytes.last((1_MiB).count);
   std::memset(rest.data(), 't', rest.size());
   migrate(rig, window.handle, 1);

@@ -99,10 +99,10 @@ TEST_CASE("memory from chosen nodes can be had, or there is a reason") {
     return;
   }
   for (const auto& [call, name] : {std::pair{SYS_mbind, "mbind"}, {SYS_set_mempolicy, "set_mempolicy"}})
-    test::with_denied_call(call, EPERM, [&, name = name] {
+    test::with_denied_call(call, EPERM, [&, part = name] {
       const auto reason = discover().placement.reason;
       CAPTURE(reason);
-      CHECK((!machine.placement.usable || reason.find(name) != std::string::npos));
+      CHECK((!machine.placement.usable || reason.find(part) != std::string::npos));
       CHECK(!reason.empty());
     });
 }

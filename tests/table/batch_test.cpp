@@ -406,10 +406,10 @@ TEST_CASE("a dirty row that is leaving can be read, and an update of it waits an
 
 TEST_CASE("a batch can be gathered, cancelled, or its table go, while its prefetch is under way") {
   Rig rig{Kind::Rows};
+  Gate gate{*rig.slow, Direction::Read};  // the prefetch may reach it until the table has ended
   {
     auto table = rig.table(1000, 4, 20);
     const PlainTable plain{1000, 4};
-    Gate gate{*rig.slow, Direction::Read};
     const auto batch = table.prefetch(range(0, 10));
     gate.wait_until_reached();
     SUBCASE("gathered") {

@@ -38,6 +38,7 @@
 #include "support/child.hpp"
 #include "support/memory_tier.hpp"
 #include "support/message_of.hpp"
+#include "support/sanitized.hpp"
 #include "support/seed.hpp"
 #include "support/temporary_directory.hpp"
 #include "texts.hpp"
@@ -841,6 +842,10 @@ TEST_CASE(
 }
 
 TEST_CASE("the child of a fork writes nothing into the file of its parent") {
+  if (test::thread_sanitized) {
+    MESSAGE("SKIPPED: ThreadSanitizer does not let a program with threads go on in a child");
+    return;
+  }
   const TemporaryDirectory directory;
   const auto path = directory.path() + "/run.tt";
   const auto ended = run_in_child(

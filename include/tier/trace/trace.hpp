@@ -92,7 +92,7 @@ struct Migration {
   TensorIndex tensor = 0;
   std::uint32_t block = whole_tensor;
   NameIndex from = 0, to = 0;  ///< tiers
-  Bytes size;
+  Bytes size{};
   Cause cause{};
   std::chrono::nanoseconds start{}, duration{};
   friend bool operator==(const Migration&, const Migration&) = default;
@@ -111,7 +111,7 @@ struct Placement {
   TensorIndex tensor = 0;
   std::uint32_t block = whole_tensor;
   NameIndex tier = 0;
-  Bytes alignment;  ///< a power of two up to `most_alignment`
+  Bytes alignment{};  ///< a power of two up to `most_alignment`
   std::chrono::nanoseconds start{};
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -120,7 +120,7 @@ inline constexpr Bytes most_alignment = 2_MiB;
 struct Hint {
   std::uint64_t sequence = 0;
   NameIndex hint = 0;
-  Range tensors;
+  Range tensors{};
   std::chrono::nanoseconds start{};
   friend bool operator==(const Hint&, const Hint&) = default;
 };
@@ -138,7 +138,7 @@ struct RowAccess {
   NameIndex table = 0;
   std::uint64_t count = 0;
   std::chrono::nanoseconds start{};
-  Range rows;  ///< the rows, or none if only their count is known
+  Range rows{};  ///< the rows, or none if only their count is known
   bool updates = false;
   friend bool operator==(const RowAccess&, const RowAccess&) = default;
 };

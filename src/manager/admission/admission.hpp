@@ -19,7 +19,7 @@ struct Admission {
         objects{state, store, movement, places},
         windows{state, store, movement, places, objects},
         gate{state, store, movement, hints, places},
-        advice{state, store, movement, hints, objects, gate, budget},
+        advice{state, store, hints, objects, gate, budget},
         faults{manager, state, store, movement, gate, advice} {}
 
   Hints hints;

@@ -9,7 +9,6 @@
 
 #include "gate.hpp"
 #include "hints.hpp"
-#include "manager/movement/movement.hpp"
 #include "manager/state/state.hpp"
 #include "manager/store/store.hpp"
 #include "objects.hpp"
@@ -28,15 +27,8 @@ struct AdviceBudget {
 /// \threadsafety  Takes the manager's lock.
 class Advice {
  public:
-  Advice(State& state, Store& store, Movement& movement, Hints& hints, Objects& objects, Gate& gate,
-         AdviceBudget budget) noexcept
-      : state_{state},
-        store_{store},
-        movement_{movement},
-        hints_{hints},
-        objects_{objects},
-        gate_{gate},
-        budget_{budget} {}
+  Advice(State& state, Store& store, Hints& hints, Objects& objects, Gate& gate, AdviceBudget budget) noexcept
+      : state_{state}, store_{store}, hints_{hints}, objects_{objects}, gate_{gate}, budget_{budget} {}
   Advice(const Advice&) = delete;
   Advice& operator=(const Advice&) = delete;
 
@@ -57,7 +49,6 @@ class Advice {
 
   State& state_;
   Store& store_;
-  Movement& movement_;
   Hints& hints_;
   Objects& objects_;
   Gate& gate_;

@@ -114,10 +114,12 @@ bool Compactor::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t target
   const TierIndex t = from->tier;
   const auto& heap = store_.tiers[t].heap;
   const BlockId id = b.id;
-  const auto size = store_.tiers.copied_size(b, t, t);
+  const bool in_tier = !store_.pages.stays_put(b);
+  const auto size = in_tier ? store_.tiers.copied_size(b, t, t) : 0;
   OverlappingSlide slide{*store_.tiers[t].tier, heap.offset(from->slot), target, size};
   Region* held = store_.regions.allocate_in(t, hole, {heap.size(hole)});
   std::error_code cause;
+  if (held != nullptr && !in_tier) store_.regions.note_space(*held);
   if (held == nullptr || !store_.regions.take_space(held, cause, lock)) return false;
   const bool same =
       store_.catalog.find(id) == &b && b.record->primary() == from && RunFinder::may_leave(from);
@@ -132,7 +134,7 @@ bool Compactor::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t target
   store_.regions.allow_access(*held);
   bool moved = false;
   const auto began = state_.timeline.now_ns();
-  state_.monitor.without_lock(lock, [&] { moved = slide.run(); });
+  state_.monitor.without_lock(lock, [&] { moved = size == 0 || slide.run(); });
   b.record->sliding = false;
   --b.record->entering;
   if (slide.is_lost()) b.state.fail();
@@ -158,6 +160,8 @@ void Compactor::take_place(Block& b, Region* held, std::size_t alignment) noexce
   Region* const from = b.record->primary();
   Region* const copies = from->next;
   const TierIndex t = from->tier;
+  const auto pages = from->pages;
+  const bool bare = from->bare;
   auto& state = store_.tiers[t];
   const auto target = round_up(state.heap.offset(held->slot), alignment), size = state.heap.size(from->slot);
   state.tier->claim(target, size);  // otherwise its space might go back to the system in between
@@ -180,9 +184,10 @@ void Compactor::take_place(Block& b, Region* held, std::size_t alignment) noexce
   region.block = &b;
   region.next = copies;
   b.record->regions = &region;
-  if (b.address.load(std::memory_order_relaxed) != nullptr)  // in memory
+  region.pages = pages;
+  region.bare = bare;
+  if (b.record->window_address == nullptr && state.tier->base() != nullptr)
     b.address.store(store_.tiers.home(region), std::memory_order_release);
-  region.bare = false;
   store_.regions.tell_given_out(region);
   store_.blocks.rank(b);
   store_.blocks.refresh(b);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "core/thread_sanitizer.hpp"
+
 namespace tier {
 
 namespace {
@@ -19,7 +21,7 @@ constexpr std::size_t enough = 256 << 10;
 /// the program may use meanwhile.
 std::int64_t move_vectors(int descriptor, Direction direction, IoPiece::Vectors& vectors, int count,
                           ::off_t offset) noexcept {
-#if defined(__SANITIZE_THREAD__)
+#if defined(TIER_HAS_TSAN)
   return ::syscall(direction == Direction::Read ? SYS_preadv : SYS_pwritev, descriptor, vectors.data(), count,
                    offset, 0);
 #else

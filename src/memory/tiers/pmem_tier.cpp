@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
+#include "core/thread_sanitizer.hpp"
 #include "memory/system/pages.hpp"
 #include "memory/system/resident_pages.hpp"
 #include "memory/tiers/bus_errors.hpp"
@@ -135,7 +136,7 @@ class PmemMapping {
 /// which the program may use meanwhile.
 ::ssize_t move(int file, Direction direction, const IoRequest& request) noexcept {
   const auto at = static_cast<::off_t>(request.offset);
-#if defined(__SANITIZE_THREAD__)
+#if defined(TIER_HAS_TSAN)
   return ::syscall(direction == Direction::Read ? SYS_pread64 : SYS_pwrite64, file, request.memory,
                    request.size, at);
 #else

@@ -10,7 +10,7 @@ namespace tier::detail {
 namespace {
 
 constexpr std::size_t cache_line = 64;
-constexpr RowId most_rows = RowId{1} << 31;                 // an entry of the slot map has one bit to spare
+constexpr RowId rows_limit = RowId{1} << 31;                // an entry of the slot map has one bit to spare
 constexpr std::size_t most_columns = std::size_t{1} << 28;  // so that the bytes of a table fit 64 bits
 constexpr RowId most_logged = 1 << 14;
 
@@ -57,8 +57,8 @@ void check_options(const TableOptions& options) {
     throw ConfigError{"table '" + options.name + "': " + problem};
   };
   if (options.rows == 0) fail("it has no rows; at least 1 is needed");
-  if (options.rows > most_rows)
-    fail(std::to_string(options.rows) + " rows; at most " + std::to_string(most_rows) + " are possible");
+  if (options.rows > rows_limit)
+    fail(std::to_string(options.rows) + " rows; at most " + std::to_string(rows_limit) + " are possible");
   if (options.dim == 0) fail("its rows have no columns (dim = 0); at least 1 is needed");
   for (const auto columns : {options.dim, options.state_columns})
     if (columns > most_columns)
