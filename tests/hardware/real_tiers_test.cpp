@@ -20,6 +20,7 @@
 #include "hardware/machine.hpp"
 #include "support/placement.hpp"
 #include "support/seed.hpp"
+#include "support/steps.hpp"
 
 namespace tier::real_tiers_test {
 namespace {
