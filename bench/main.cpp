@@ -19,9 +19,10 @@ namespace {
 using tier::bench::Row;
 
 nlohmann::ordered_json to_json(const Row& row) {
-  return {{"id", row.id},       {"what", row.what},         {"value", row.value},
-          {"unit", row.unit},   {"baseline", row.baseline}, {"baseline_value", row.baseline_value},
-          {"ratio", row.ratio}, {"reach", row.reach},       {"reached", row.reached}};
+  return {{"id", row.id},        {"what", row.what},         {"value", row.value},
+          {"unit", row.unit},    {"baseline", row.baseline}, {"baseline_value", row.baseline_value},
+          {"ratio", row.ratio},  {"reach", row.reach},       {"reached", row.reached},
+          {"spread", row.spread}};
 }
 
 bool wanted(std::span<char*> ids, const std::string& id) {

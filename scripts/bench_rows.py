@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the benchmark programs of a build folder and prints their rows: bench_rows.py FOLDER [--json FILE] [ID...]"""
+"""Runs the benchmark programs of a build folder and prints their rows: bench_rows.py FOLDER [--json FILE] [ID...]
+
+A row that is nearer to its mark than it can tell is measured again. Then it has reached its mark, or has not, if three quarters
+of its runs say so, and is not told otherwise.
+"""
 import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from whole_file import write_whole
 
-COLUMNS = ["id", "what", "value", "unit", "baseline", "baseline_value", "ratio", "reach", "reached"]
+COLUMNS = ["id", "what", "value", "unit", "baseline", "baseline_value", "ratio", "reach", "reached", "spread"]
+NOT_TOLD = "not told"
+NEAR = 0.02  # of a mark: no nearer than this is one run believed, however small the spread of its samples
+FEWEST, MOST = 3, 9  # runs of a row that is measured again
 
 
 def output(*command):
@@ -46,7 +55,7 @@ def machine(folder):
     }
 
 
-def measure(program, ids):
+def run_once(program, ids):
     """The rows of one program. Ends everything if it fails: a table with a silent gap is worse than none."""
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder, "rows.json")
@@ -62,6 +71,55 @@ def measure(program, ids):
     return found
 
 
+def marked(row):
+    """(the number that a row's mark is about, the mark): the value where the mark has the unit, else the ratio. A fact has no mark."""
+    match = re.match(r"[<>]=? ([\d.]+)(.*)", row["reach"])
+    if not match:
+        return row["ratio"], None
+    has_unit = row["unit"] != "" and match[2].strip().startswith(row["unit"])
+    return row["value" if has_unit else "ratio"], float(match[1])
+
+
+def is_told(runs):
+    """True if the runs of a row say whether it has reached its mark."""
+    number, mark = marked(runs[0])
+    if mark is None:
+        return True
+    if len(runs) < FEWEST:
+        agrees = (number <= mark if runs[0]["reach"][0] == "<" else number >= mark) == runs[0]["reached"]
+        return len(runs) == 1 and agrees and abs(number - mark) > max(NEAR, runs[0]["spread"]) * mark
+    reached = sum(row["reached"] for row in runs)
+    return max(reached, len(runs) - reached) >= 0.75 * len(runs)
+
+
+def combined(runs):
+    """The run with the median number, and what most runs say of the mark."""
+    row = dict(sorted(runs, key=lambda run: marked(run)[0])[(len(runs) - 1) // 2])
+    numbers = [marked(run)[0] for run in runs]
+    row["reached"] = statistics.mode(run["reached"] for run in runs) if is_told(runs) else NOT_TOLD
+    if len(runs) > 1:
+        low, _, high = statistics.quantiles(numbers, n=4)
+        row["spread"] = (high - low) / 2 / statistics.median(numbers)
+    return row | {"runs": len(runs)}
+
+
+def measure(program, ids):
+    """The rows of one program, each measured as often as it takes."""
+    runs_of = {}  # (id, number among the rows of that id): its runs
+    again = ids
+    for run in range(MOST):
+        numbers = Counter()
+        for row in run_once(program, again):
+            runs_of.setdefault((row["id"], numbers[row["id"]]), []).append(row)
+            numbers[row["id"]] += 1
+        again = sorted({key[0] for key, runs in runs_of.items() if not is_told(runs)})
+        if not again:
+            break
+        if run + 1 < MOST:
+            print(f"measured again, because one run does not tell: {', '.join(again)}", flush=True)
+    return [combined(runs) for runs in runs_of.values()]
+
+
 def cell(value):
     if isinstance(value, bool):
         return "yes" if value else "NO"
@@ -69,8 +127,9 @@ def cell(value):
 
 
 def print_table(rows):
-    lines = [COLUMNS] + [[cell(row[column]) for column in COLUMNS] for row in rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(COLUMNS))]
+    columns = [*COLUMNS, "runs"]
+    lines = [columns] + [[cell(row[column]) for column in columns] for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
     lines.insert(1, ["-" * width for width in widths])
     for line in lines:
         print("| " + " | ".join(text.ljust(width) for text, width in zip(line, widths)) + " |")
@@ -97,7 +156,8 @@ def main():
         print(f"{fact}: {value}")
     print()
     print_table(rows)
-    print(f"\n{sum(row['reached'] for row in rows)} of {len(rows)} marks reached")
+    not_told = sum(row["reached"] == NOT_TOLD for row in rows)
+    print(f"\n{sum(row['reached'] is True for row in rows)} of {len(rows)} marks reached" + (f", {not_told} not told" if not_told else ""))
     if options.json:
         write_whole(options.json, json.dumps(rows, indent=2) + "\n")
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <stdexcept>
@@ -116,6 +117,7 @@ Row checked_row(Row row, const Pair& pair) {
   std::printf("%s: %s: %s%s\n", row.id.c_str(), row.what.c_str(), pair.to_string().c_str(),
               same_faults ? "" : ": FAILED, the faults alone cost more than 1 %");
   row.reached = row.reached && same_faults;
+  row.spread = std::hypot(pair.ours.spread(), pair.baseline.spread());
   return row;
 }
 

@@ -20,6 +20,7 @@ struct Row {
   double ratio = 0;     ///< value / baseline_value, unless `what` says otherwise
   std::string reach{};  ///< the mark, as `>= 0.95`
   bool reached = false;
+  double spread = 0;  ///< of the ratio, relative, as far as the samples of one run tell; 0: not known
 };
 
 /// Runs the measurement of one promise and returns its rows.
