@@ -3,8 +3,11 @@
 #include "allocators/allocators.hpp"
 #include "harness/rows.hpp"
 #include "harness/team.hpp"
+#include "manager/manager_core.hpp"
 
+#include <tier/core/error.hpp>
 #include <tier/memory/tiers.hpp>
+#include <tier/pmr/migrating_resource.hpp>
 #include <tier/runtime/runtime.hpp>
 #include <tier/scope/scope.hpp>
 #include <tier/table/row_table.hpp>
@@ -12,9 +15,11 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -41,6 +46,7 @@ void share(Team& team, std::size_t operations, Part work) {
 /// What some threads do, and the same work done by the machine alone.
 struct Work {
   const char* id;
+  Runtime& runtime;
   std::string what;
   std::size_t operations;  ///< of all threads in one sample
   Part ours;
@@ -48,8 +54,38 @@ struct Work {
   Part limit;
 };
 
+/// Prints for how long an operation holds the manager's lock, in a build that can tell. That time bounds the work of any
+/// number of threads.
+void print_lock_times([[maybe_unused]] const Work& work) {
+#if defined(TIER_LOCK_TIMES)
+  constexpr int repeats = 9;
+  auto& times = static_cast<ManagerCore&>(*work.runtime.manager()).hold_times();
+  std::vector<double> each;  // ns an operation
+  double most = 0, longest = 0, holds = 0;
+  for (int i = 0; i < repeats; ++i) {
+    work.runtime.manager()->quiesce();
+    times.reset();
+    work.ours(0, work.operations);
+    work.runtime.manager()->quiesce();
+    const auto count = static_cast<double>(work.operations);
+    each.push_back(times.total_ns() / count);
+    holds = static_cast<double>(times.holds()) / count;
+    most = std::max(most, times.quantile_ns(0.999));
+    longest = std::max(longest, times.longest_ns());
+  }
+  std::ranges::nth_element(each, each.begin() + repeats / 2);
+  const double median = each[repeats / 2];
+  std::printf(
+      "%s: %s: %.0f ns under the manager's lock an operation (held %.2f times), so at most %.2f M/s; without "
+      "policies "
+      "99.9 %% of holds <= %.1f us, the longest %.1f us\n",
+      work.id, work.what.c_str(), median, holds, 1e3 / median, most / 1e3, longest / 1e3);
+#endif
+}
+
 /// Makes a row for 1, 2, 4 and 8 threads: the first against the limit, the others against half as many threads.
 void add_scaling(const Work& work, std::vector<Row>& rows) {
+  print_lock_times(work);
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   for (std::size_t threads = 1; threads <= most_threads; threads *= 2) {
     Team team{threads}, fewer{std::max<std::size_t>(1, threads / 2)};
@@ -105,6 +141,7 @@ std::vector<Row> threads_allocate() {
     Runtime runtime{{.tiers = {tiers::dram(2_GiB)}}};
     auto& plain = mimalloc();
     add_scaling({.id = "threads.allocate",
+                 .runtime = runtime,
                  .what = "tensors of " + to_human(size) + " made and destroyed",
                  .operations = 40'000,
                  .ours =
@@ -145,61 +182,134 @@ class Picks {
   std::size_t count_;
 };
 
-/// Tensors of which a quarter fits fast memory, over some slower tier.
-void add_misses(const char* where, const TierSpec& slower, std::size_t operations, std::vector<Row>& rows) {
-  constexpr Bytes size = 64_KiB;
-  constexpr std::size_t count = 4096;
-  Runtime runtime{{.tiers = {tiers::dram(size * (count / 4)), slower}}};
-  std::vector<Tensor<float>> tensors;
-  for (std::size_t i = 0; i < count; ++i) {
-    tensors.emplace_back(runtime, Shape{size.count / sizeof(float)});
-    const WriteScope filled{overwrites(tensors.back())};
-    std::memset(filled[tensors.back()].data(), 1, size.count);
+constexpr Bytes miss_size = 64_KiB;
+constexpr std::size_t miss_count = 4096;  // a quarter fits fast memory
+
+/// What is missing, copied from memory to memory.
+class PlainCopies {
+ public:
+  void operator()(std::size_t thread, std::size_t operations) const {
+    Picks picks{thread, miss_count};
+    for (std::size_t i = 0; i < operations; ++i) {
+      const auto pick = picks.next();
+      if (pick % 4 == 0) continue;  // what a cache of a quarter keeps of random reads
+      std::memcpy(to_.at(pick / 4 * miss_size.count), from_.at(pick * miss_size.count), miss_size.count);
+      benchmark::ClobberMemory();
+    }
   }
-  const PlainMemory from{size * count}, to{size * (count / 4)};
+
+ private:
+  PlainMemory from_{miss_size * miss_count}, to_{miss_size * (miss_count / 4)};
+};
+
+/// What is missing, read from a file past the page cache, by each thread for itself.
+class PlainReads {
+ public:
+  explicit PlainReads(const TierSpec& file) : tier_{make_tier(file)} {
+    for (std::size_t i = 0; i < miss_count; ++i) transfer(Direction::Write, 0, i);
+  }
+  void operator()(std::size_t thread, std::size_t operations) {
+    Picks picks{thread, miss_count};
+    for (std::size_t i = 0; i < operations; ++i)
+      if (const auto pick = picks.next(); pick % 4 != 0) transfer(Direction::Read, thread, pick);
+  }
+
+ private:
+  void transfer(Direction direction, std::size_t thread, std::size_t pick) {
+    IoRequest request{pick * miss_size.count, memory_.at(thread * miss_size.count), miss_size.count, {}};
+    tier_->transfer(direction, {&request, 1});
+    if (request.error) throw TierError{request.error, "a file of a benchmark"};
+  }
+
+  std::unique_ptr<Tier> tier_;
+  PlainMemory memory_{miss_size * most_threads};
+};
+
+/// Tensors of which a quarter fits fast memory, over some slower tier.
+void add_misses(const std::string& where, const TierSpec& slower, std::size_t operations,
+                const char* limit_name, Part limit, std::vector<Row>& rows) {
+  Runtime runtime{{.tiers = {tiers::dram(miss_size * (miss_count / 4)), slower}}};
+  std::vector<Tensor<float>> tensors;
+  for (std::size_t i = 0; i < miss_count; ++i) {
+    tensors.emplace_back(runtime, Shape{miss_size.count / sizeof(float)});
+    const WriteScope filled{overwrites(tensors.back())};
+    std::memset(filled[tensors.back()].data(), 1, miss_size.count);
+  }
   add_scaling({.id = "threads.miss",
-               .what = "reads of 64 KiB, a quarter in memory, the rest " + std::string{where},
+               .runtime = runtime,
+               .what = "reads of 64 KiB, a quarter in memory, the rest " + where,
                .operations = operations,
                .ours =
                    [&](std::size_t thread, std::size_t n) {
-                     Picks picks{thread, count};
+                     Picks picks{thread, miss_count};
                      for (std::size_t i = 0; i < n; ++i) {
                        auto& tensor = tensors[picks.next()];
                        const ReadScope scope{tensor};
                        benchmark::DoNotOptimize(scope[tensor].data()[0]);
                      }
                    },
-               .limit_name = "memcpy of what is missing",
-               .limit =
-                   [&](std::size_t thread, std::size_t n) {
-                     Picks picks{thread, count};
-                     for (std::size_t i = 0; i < n; ++i) {
-                       const auto pick = picks.next();
-                       if (pick % 4 == 0) continue;  // what a cache of a quarter keeps of random reads
-                       std::memcpy(to.at(pick / 4 * size.count), from.at(pick * size.count), size.count);
-                       benchmark::ClobberMemory();
-                     }
-                   }},
+               .limit_name = limit_name,
+               .limit = limit},
               rows);
 }
 
 std::vector<Row> threads_miss() {
+  constexpr Bytes size = 1_GiB;
+  const char* const folder = std::getenv("TIER_BENCH_DIR");
+  const auto file = tiers::file(folder != nullptr ? folder : ".", size);
+  const PlainCopies copies;
   std::vector<Row> rows;
-  add_misses("in memory", tiers::dram(1_GiB), 8'000, rows);
+  add_misses("in memory", tiers::dram(size), 8'000, "memcpy of what is missing", copies, rows);
+  add_misses("in emulated CXL memory", tiers::emulated("cxl", size), 4'000, "memcpy of what is missing",
+             copies, rows);
+  PlainReads reads{file};
+  add_misses("in a file", file, 2'000, "reads of what is missing", reads, rows);
+  return rows;
+}
+
+std::vector<Row> threads_fault() {
+  std::vector<Row> rows;
+  Runtime runtime{{.tiers = {tiers::dram(miss_size * (miss_count / 4)), tiers::dram(1_GiB)}}};
+  MigratingResource memory{runtime};
+  std::vector<volatile std::byte*> blocks;
+  for (std::size_t i = 0; i < miss_count; ++i) {
+    auto* const block = static_cast<std::byte*>(memory.allocate(miss_size.count));
+    std::memset(block, 1, miss_size.count);
+    blocks.push_back(block);
+  }
+  if (runtime.statistics().windows != WindowMode::Full) {
+    std::printf("threads.fault: skipped: the process may not serve its page faults\n");
+    return rows;
+  }
+  const PlainCopies copies;
+  add_scaling(
+      {.id = "threads.fault",
+       .runtime = runtime,
+       .what = "loads from 64 KiB of windows without a scope, a quarter in memory, the rest in other memory",
+       .operations = 4'000,
+       .ours =
+           [&](std::size_t thread, std::size_t n) {
+             Picks picks{thread, miss_count};
+             for (std::size_t i = 0; i < n; ++i) benchmark::DoNotOptimize(*blocks[picks.next()]);
+           },
+       .limit_name = "memcpy of what is missing",
+       .limit = copies},
+      rows);
+  for (volatile std::byte* block : blocks) memory.deallocate(const_cast<std::byte*>(block), miss_size.count);
   return rows;
 }
 
 // --- rows of a table -------------------------------------------------------------------------------------
 
 std::vector<Row> threads_table() {
-  constexpr std::size_t dim = 64, batch = 1000, row_count = 1'000'000;
+  constexpr std::size_t dim = 64, batch = 1000, row_count = 1'000'000, ahead = 18;
   Runtime runtime{{.tiers = {tiers::dram(1_GiB)}}};
   TableOptions options;
   options.rows = row_count;
   options.dim = dim;
   RowTable<float> table{std::make_shared<TableContext>(runtime.manager(), 1), std::move(options)};
   const PlainMemory memory{Bytes{row_count * dim * sizeof(float)}};
-  const auto* const plain = reinterpret_cast<const float*>(memory.at(0));
+  auto* const plain = reinterpret_cast<float*>(memory.at(0));
   std::array<std::vector<RowId>, most_threads> ids;
   std::array<std::vector<float>, most_threads> out;
   for (std::size_t thread = 0; thread < most_threads; ++thread) {
@@ -213,6 +323,7 @@ std::vector<Row> threads_table() {
     return std::span{ids[thread]}.subspan(i % 16 * batch, batch);
   };
   add_scaling({.id = "threads.table",
+               .runtime = runtime,
                .what = "batches of 1,000 rows of 256 B gathered",
                .operations = 1'600,
                .ours =
@@ -222,7 +333,6 @@ std::vector<Row> threads_table() {
                .limit_name = "a plain array",
                .limit =
                    [&](std::size_t thread, std::size_t n) {
-                     constexpr std::size_t ahead = 18;
                      for (std::size_t i = 0; i < n; ++i) {
                        const auto batch_ids = of(thread, i);
                        for (std::size_t k = 0; k < batch; ++k) {
@@ -235,11 +345,37 @@ std::vector<Row> threads_table() {
                      }
                    }},
               rows);
+  const std::vector<float> gradients(batch * dim, 1e-3F);
+  add_scaling({.id = "threads.table",
+               .runtime = runtime,
+               .what = "batches of 1,000 rows of 256 B updated",
+               .operations = 1'600,
+               .ours =
+                   [&](std::size_t thread, std::size_t n) {
+                     for (std::size_t i = 0; i < n; ++i) table.update(of(thread, i), gradients, Sgd{0.1F});
+                   },
+               .limit_name = "a plain array without locks",
+               .limit =
+                   [&](std::size_t thread, std::size_t n) {
+                     for (std::size_t i = 0; i < n; ++i) {
+                       const auto batch_ids = of(thread, i);
+                       for (std::size_t k = 0; k < batch; ++k) {
+                         if (k + ahead < batch)
+                           for (std::size_t at = 0; at < dim; at += 16)
+                             __builtin_prefetch(&plain[batch_ids[k + ahead] * dim + at], 1);
+                         for (std::size_t at = 0; at < dim; ++at)
+                           plain[batch_ids[k] * dim + at] -= 0.1F * gradients[k * dim + at];
+                       }
+                       benchmark::ClobberMemory();
+                     }
+                   }},
+              rows);
   return rows;
 }
 
 const bool registered = add_rows("threads.allocate", threads_allocate) &&
-                        add_rows("threads.miss", threads_miss) && add_rows("threads.table", threads_table);
+                        add_rows("threads.miss", threads_miss) && add_rows("threads.fault", threads_fault) &&
+                        add_rows("threads.table", threads_table);
 
 }  // namespace
 }  // namespace tier::bench

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/manager/block.hpp>
 
+#include <array>
+#include <atomic>
+#include <cstdint>
+
 #include "live_managers.hpp"
 #include "manager_core.hpp"
 #include "state/reader_slots.hpp"
@@ -31,6 +35,16 @@ ReaderSlot* Block::enter_shared(std::uint64_t stamp) noexcept {
   if (stamp > last_use.load(std::memory_order_relaxed) + soon)
     last_use.store(stamp, std::memory_order_relaxed);
   return slot;
+}
+
+void Block::found_pinned() noexcept {
+  static constinit std::array<std::atomic<std::uint64_t>, 64> last_finders{};  // who has found it last: block, thread
+  static constinit thread_local char here = 0;
+  const auto thread = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&here) >> 4U);
+  const auto block = static_cast<std::uint32_t>(id);
+  auto& last = last_finders[block % last_finders.size()];
+  const auto before = last.exchange(std::uint64_t{block} << 32U | thread, std::memory_order_relaxed);
+  if (before >> 32U == block && static_cast<std::uint32_t>(before) != thread) state.share();
 }
 
 void Block::leave(ReaderSlot& slot) noexcept {

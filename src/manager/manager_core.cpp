@@ -62,6 +62,9 @@ ManagerCore::ManagerCore(std::vector<std::unique_ptr<Tier>> tiers, std::unique_p
                .movers = options.movers,
                .yields = options.yields,
                .clock = options.clock}} {
+#if defined(TIER_LOCK_TIMES)
+  mutex_.timer().keep(hold_times_);
+#endif
   for (const auto& tier : store_.tiers) tiers_.push_back(tier.tier.get());
   advice_limit_ = store_.tiers.fastest().heap.capacity().count / 2;
   publish_wants();

@@ -15,6 +15,7 @@
 
 #include "admission/admission.hpp"
 #include "companions.hpp"
+#include "core/hold_times.hpp"
 #include "movement/movement.hpp"
 #include "state/state.hpp"
 #include "store/store.hpp"
@@ -91,6 +92,10 @@ class ManagerCore final : public Manager {
   Statistics statistics() const override;
   std::vector<ObjectStatistics> object_statistics() const override;
   void check_invariants() const override;
+#if defined(TIER_LOCK_TIMES)
+  /// For how long the lock was held, each time.   \pre  nobody else uses the manager
+  [[nodiscard]] detail::HoldTimes& hold_times() noexcept { return hold_times_; }
+#endif
 
  private:
   ObjectHandle make_window(std::size_t size, std::size_t most, std::size_t alignment, std::string_view name);
@@ -100,6 +105,9 @@ class ManagerCore final : public Manager {
   void refuse_in_child(std::string_view what) const;
   void check_tier(TierIndex t) const;
 
+#if defined(TIER_LOCK_TIMES)
+  detail::HoldTimes hold_times_;
+#endif
   mutable Mutex mutex_;
   State state_;  // guarded as its parts say
   Store store_ TIER_GUARDED_BY(mutex_);

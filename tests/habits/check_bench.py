@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scripts/bench_rows.py measures again what one run does not tell, and says what even several runs do not."""
 import json

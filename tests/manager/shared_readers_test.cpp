@@ -218,6 +218,20 @@ TEST_CASE("an entry that asks the manager turns slots into pins, and gives all o
   CHECK(block_of(there).pins() == 0);
 }
 
+TEST_CASE("readers share what two threads find pinned, and not what one thread pins more than once") {
+  test::Rig rig{1_MiB, 4_MiB, false};
+  const auto object = rig.make(64_KiB, 'a');
+  const Reader outer{object};
+  const auto read_often = [&] {
+    for (int i = 0; i < 1000; ++i) const Reader inner{object};
+  };
+  read_often();
+  read_often();
+  CHECK(!block_of(object).state.now().is_shared());
+  std::thread{read_often}.join();
+  CHECK(block_of(object).state.now().is_shared());
+}
+
 TEST_CASE("readers of a shared block are stamped once in a thousand uses") {
   test::Rig rig{1_MiB, 4_MiB, false};
   const auto object = rig.make(64_KiB, 'a');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Mutexes that Clang's thread-safety analysis understands.
+#include <tier/core/detail/hold_timer.hpp>
 #include <tier/core/relax.hpp>
 
 #include <chrono>
@@ -33,17 +34,28 @@ class TIER_CAPABILITY("mutex") Mutex {
   void lock() TIER_ACQUIRE() {
     constexpr int longest = 64;  // 127 pauses in total
     for (int pauses = 1; pauses <= longest; pauses *= 2) {
-      if (mutex_.try_lock()) return;
+      if (try_lock()) return;
       for (int i = 0; i < pauses; ++i) detail::relax();
     }
     mutex_.lock();
+    timer_.begin();
   }
-  [[nodiscard]] bool try_lock() TIER_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
-  void unlock() TIER_RELEASE() { mutex_.unlock(); }
+  [[nodiscard]] bool try_lock() TIER_TRY_ACQUIRE(true) {
+    if (!mutex_.try_lock()) return false;
+    timer_.begin();
+    return true;
+  }
+  void unlock() TIER_RELEASE() {
+    timer_.end();
+    mutex_.unlock();
+  }
+  /// Measures for how long the mutex is held, in a build that can.
+  [[nodiscard]] detail::HoldTimer& timer() noexcept { return timer_; }
 
  private:
   friend class CondVar;
   std::mutex mutex_;
+  [[no_unique_address]] detail::HoldTimer timer_;
 };
 
 /// Holds a `Mutex` until its end. The caller may unlock it while bytes move, and lock it again.
@@ -74,16 +86,20 @@ class TIER_SCOPED_CAPABILITY MutexLock {
 class CondVar {
  public:
   void wait(Mutex& mutex) TIER_REQUIRES(mutex) {
+    mutex.timer_.end();
     std::unique_lock lock{mutex.mutex_, std::adopt_lock};
     condition_.wait(lock);
     lock.release();
+    mutex.timer_.begin();
   }
   /// \return  false on time-out.
   template <class Clock, class Duration>
   bool wait_until(Mutex& mutex, std::chrono::time_point<Clock, Duration> deadline) TIER_REQUIRES(mutex) {
+    mutex.timer_.end();
     std::unique_lock lock{mutex.mutex_, std::adopt_lock};
     const bool woken = condition_.wait_until(lock, deadline) == std::cv_status::no_timeout;
     lock.release();
+    mutex.timer_.begin();
     return woken;
   }
   void notify_one() noexcept { condition_.notify_one(); }

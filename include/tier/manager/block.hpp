@@ -50,7 +50,7 @@ struct alignas(64) TIER_EXPORT Block {
     if (!before.is_plain()) [[unlikely]] {
       if (before.needs_more_than_a_pin()) return enter_watched(before, use, stamp);
       // One in 64: a mover takes the flag away, and then it pays to leave the block alone for a while.
-      if (reads && before.is_pinned() && stamp % 64 == 0) state.share();
+      if (reads && before.is_pinned() && stamp % 64 == 0) found_pinned();
     }
     if (!reads) version.fetch_add(1, std::memory_order_relaxed);
     return true;
@@ -87,6 +87,9 @@ struct alignas(64) TIER_EXPORT Block {
   bool enter_watched(BlockState::Value before, Use use, std::uint64_t stamp) noexcept;
   /// \return  null if the reader must pin: there is no free slot, or the block is no longer shared
   ReaderSlot* enter_shared(std::uint64_t stamp) noexcept;
+  /// Lets readers share the block if two threads in turn find it pinned. One that pins it twice, as in a batch of small objects,
+  /// is not kept waiting by anybody, and its uses are to be stamped one by one.
+  void found_pinned() noexcept;
   /// Reports the last unpin. The block and its manager may be gone.
   static void last_left(const Manager* manager, BlockId id) noexcept;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  Tells the policy and observers what happens, and asks the policy.
+#include <tier/core/detail/hold_timer.hpp>
 #include <tier/manager/manager.hpp>
 #include <tier/policy/policy.hpp>
 
@@ -110,6 +111,7 @@ class Announcer {
   /// \param question  is given the policy and the context by which it acts   \pre  connected
   template <class Question>
   auto ask(Question&& question) noexcept {
+    detail::HoldTimer::policy_runs();
     try {
       return question(*policy_, *context_);
     } catch (...) {
