@@ -38,7 +38,8 @@ ReaderSlot* Block::enter_shared(std::uint64_t stamp) noexcept {
 }
 
 void Block::found_pinned() noexcept {
-  static constinit std::array<std::atomic<std::uint64_t>, 64> last_finders{};  // who has found it last: block, thread
+  // Each block and thread that has found it pinned last, by the block.
+  static constinit std::array<std::atomic<std::uint64_t>, 64> last_finders{};
   static constinit thread_local char here = 0;
   const auto thread = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&here) >> 4U);
   const auto block = static_cast<std::uint32_t>(id);

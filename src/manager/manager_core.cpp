@@ -22,8 +22,6 @@
 namespace tier {
 namespace {
 
-constexpr std::size_t largest_alignment = std::size_t{2} << 20;
-
 ManagerOptions with_bounds(ManagerOptions options) {
   using namespace std::chrono_literals;
   auto& patience = options.report_waits_after;  // deadlines are computed from it
@@ -32,7 +30,7 @@ ManagerOptions with_bounds(ManagerOptions options) {
 }
 
 void check_alignment(std::size_t alignment) {
-  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= largest_alignment,
+  TIER_VERIFY(std::has_single_bit(alignment) && alignment <= std::size_t{2} << 20,
               "an alignment must be a power of two up to 2 MiB");
 }
 
