@@ -3,26 +3,23 @@
 
 #include <tier/core/detail/hold_timer.hpp>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <utility>
+
+#include "core/tick_counter.hpp"
 
 namespace tier::detail {
 namespace {
 
 double measure_ns_per_tick() noexcept {
   const auto began = std::chrono::steady_clock::now();
-  const auto ticks = hold_ticks();
+  const auto ticks = count_ticks();
   std::chrono::nanoseconds taken{};
   while ((taken = std::chrono::steady_clock::now() - began) < std::chrono::milliseconds{20}) {
   }
-  return static_cast<double>(taken.count()) / static_cast<double>(hold_ticks() - ticks);
+  return static_cast<double>(taken.count()) / static_cast<double>(count_ticks() - ticks);
 }
 
 double to_ns(std::uint64_t ticks) noexcept {
@@ -31,18 +28,6 @@ double to_ns(std::uint64_t ticks) noexcept {
 }
 
 }  // namespace
-
-std::uint64_t hold_ticks() noexcept {
-#if defined(__x86_64__)
-  return __rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t count = 0;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(count));
-  return count;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
 
 void HoldTimes::add(std::uint64_t ticks, bool with_policy) noexcept {
   ++holds_;
@@ -87,9 +72,9 @@ constinit thread_local bool ran_policy = false;
 void HoldTimer::policy_runs() noexcept { ran_policy = true; }
 void HoldTimer::begin_hold() noexcept {
   ran_policy = false;
-  began_ = hold_ticks();
+  began_ = count_ticks();
 }
-void HoldTimer::end_hold() noexcept { times_->add(hold_ticks() - began_, ran_policy); }
+void HoldTimer::end_hold() noexcept { times_->add(count_ticks() - began_, ran_policy); }
 #endif
 
 }  // namespace tier::detail

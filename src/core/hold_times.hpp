@@ -31,7 +31,4 @@ class HoldTimes {
   std::array<std::uint64_t, std::size_t{64} * parts> counts_{};
 };
 
-/// Reads the time stamp counter.
-[[nodiscard]] std::uint64_t hold_ticks() noexcept;
-
 }  // namespace tier::detail

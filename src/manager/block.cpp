@@ -38,14 +38,18 @@ ReaderSlot* Block::enter_shared(std::uint64_t stamp) noexcept {
 }
 
 void Block::found_pinned() noexcept {
-  // Each block and thread that has found it pinned last, by the block.
+  // A slot has a block's number, the thread that has found it pinned last, and whether another had before: a slot may have
+  // been left by a block of the same number, so one change of threads tells nothing.
   static constinit std::array<std::atomic<std::uint64_t>, 64> last_finders{};
   static constinit thread_local char here = 0;
+  constexpr std::uint64_t changed = std::uint64_t{1} << 32U, number = 33;
   const auto thread = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&here) >> 4U);
-  const auto block = static_cast<std::uint32_t>(id);
-  auto& last = last_finders[block % last_finders.size()];
-  const auto before = last.exchange(std::uint64_t{block} << 32U | thread, std::memory_order_relaxed);
-  if (before >> 32U == block && static_cast<std::uint32_t>(before) != thread) state.share();
+  auto& last = last_finders[id % last_finders.size()];
+  const auto before = last.load(std::memory_order_relaxed);
+  const bool same_block = before >> number == id << number >> number;
+  const bool changes = same_block && static_cast<std::uint32_t>(before) != thread;
+  last.store(id << number | (changes ? changed : 0) | thread, std::memory_order_relaxed);
+  if (changes && (before & changed) != 0) state.share();
 }
 
 void Block::leave(ReaderSlot& slot) noexcept {

@@ -39,9 +39,9 @@ void Ticks::compare() {
   Moment now{};
   auto least = std::numeric_limits<std::uint64_t>::max();
   for (int attempt = 0; attempt < 3; ++attempt) {  // a thread may be held up between
-    const auto before = count();
+    const auto before = tier::detail::count_ticks();
     const auto ns = steady() - began_;
-    const auto taken = count() - before;
+    const auto taken = tier::detail::count_ticks() - before;
     if (taken >= least) continue;
     least = taken;
     now = {before + taken / 2, ns, 0};

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// \file  A clock that costs less to read than the system's, with times converted to those of the steady clock.
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 #include <chrono>
 #include <cstdint>
 #include <vector>
+
+#include "core/tick_counter.hpp"
 
 namespace tier::trace {
 
@@ -19,7 +17,9 @@ class Ticks {
   /// \param began  the time that is 0
   explicit Ticks(std::chrono::steady_clock::time_point began);
 
-  [[nodiscard]] std::uint64_t now() const noexcept { return counter_ ? count() : steady(); }
+  [[nodiscard]] std::uint64_t now() const noexcept {
+    return counter_ ? tier::detail::count_ticks() : steady();
+  }
 
   /// Compares the two clocks, so that times up to now are exact.
   void compare();
@@ -34,17 +34,6 @@ class Ticks {
   [[nodiscard]] static std::uint64_t steady() noexcept {
     return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() /
                                       std::chrono::nanoseconds{1});
-  }
-  [[nodiscard]] static std::uint64_t count() noexcept {
-#if defined(__x86_64__)
-    return __rdtsc();
-#elif defined(__aarch64__)
-    std::uint64_t count = 0;
-    asm volatile("mrs %0, cntvct_el0" : "=r"(count));
-    return count;
-#else
-    return steady();
-#endif
   }
 
   bool counter_;

@@ -114,7 +114,8 @@ bool Compactor::slide_over(Block& b, RegionHeap::Slot hole, std::uint64_t target
   const TierIndex t = from->tier;
   const auto& heap = store_.tiers[t].heap;
   const BlockId id = b.id;
-  const bool in_tier = !store_.pages.stays_put(b);
+  const bool in_tier =
+      !store_.pages.stays_put(b);  // or else its bytes are in its window, and the region only counts them
   const auto size = in_tier ? store_.tiers.copied_size(b, t, t) : 0;
   OverlappingSlide slide{*store_.tiers[t].tier, heap.offset(from->slot), target, size};
   Region* held = store_.regions.allocate_in(t, hole, {heap.size(hole)});
