@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <tier/manager/block.hpp>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 
 #include "live_managers.hpp"
 #include "manager_core.hpp"
 #include "state/reader_slots.hpp"
+#include "state/records.hpp"
 
 namespace tier {
 
@@ -38,17 +38,14 @@ ReaderSlot* Block::enter_shared(std::uint64_t stamp) noexcept {
 }
 
 void Block::found_pinned() noexcept {
-  // A slot has a block's number, the thread that has found it pinned last, and whether another had before: a slot may have
-  // been left by a block of the same number, so one change of threads tells nothing.
-  static constinit std::array<std::atomic<std::uint64_t>, 64> last_finders{};
+  if (record == nullptr) return;  // a block of a test
   static constinit thread_local char here = 0;
-  constexpr std::uint64_t changed = std::uint64_t{1} << 32U, number = 33;
-  const auto thread = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&here) >> 4U);
-  auto& last = last_finders[id % last_finders.size()];
+  constexpr std::uint32_t changed = 1;
+  const auto thread = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&here) >> 4U) << 1U;
+  const std::atomic_ref<std::uint32_t> last{record->found_pinned_by};
   const auto before = last.load(std::memory_order_relaxed);
-  const bool same_block = before >> number == id << number >> number;
-  const bool changes = same_block && static_cast<std::uint32_t>(before) != thread;
-  last.store(id << number | (changes ? changed : 0) | thread, std::memory_order_relaxed);
+  const bool changes = before != 0 && (before & ~changed) != thread;
+  last.store(thread | (changes ? changed : 0), std::memory_order_relaxed);
   if (changes && (before & changed) != 0) state.share();
 }
 

@@ -87,6 +87,8 @@ struct BlockRecord : boost::intrusive::set_base_hook<> {
   bool remembered = false;  ///< the policy has said that in-place uses need not ask
   unsigned entering = 0;    ///< batches that are entering: the descriptor stays for them
   unsigned shielded = 0;    ///< of these, those that look for room: the block does not leave to make some
+  /// The thread that has found the block pinned last, and whether another had before: `Block::found_pinned`, without the lock.
+  std::uint32_t found_pinned_by = 0;
   std::uint64_t prefetched = 0;  ///< stamp of the last prefetch, while it is wanted
   std::uint64_t fetches = 0, evictions = 0, bytes_moved = 0;
 #if defined(TIER_CHECKED)
