@@ -139,7 +139,7 @@ TEST_CASE("containers do as those of std, while other threads move what they hol
   const auto seed = test::seed();
   CAPTURE(seed);
   // In full mode all slow tiers together: restricted windows change tiers little, and as many steps come on top.
-  const auto steps = test::steps(test::sanitized ? 100'000 : 1'000'000) / test::slow_tiers().size();
+  const auto steps = test::steps(test::sanitized ? 100'000 : 300'000) / test::slow_tiers().size();
   for (const auto& [slow, mode] : test::slow_tiers_and_modes()) {
     CAPTURE(std::string{slow.name});
     CAPTURE(to_string(mode));

@@ -447,7 +447,7 @@ TEST_CASE("mappings stay few, whatever is allocated and moves") {
   for (const auto& slow : test::slow_tiers()) {
     CAPTURE(std::string{slow.name});
     const auto before = mappings();
-    const bool few = test::sanitized && !test::long_form();  // allocations; even few exceed fast memory
+    const bool few = !test::long_form();  // allocations; even few exceed fast memory
     const auto manager =
         make_manager({tiers::dram(few ? 16_MiB : 64_MiB), slow.spec(directory.path(), 512_MiB)});
     MigratingResource memory{manager};

@@ -73,7 +73,8 @@ void print_stacks() {
                  static_cast<int>(name.find('\n')), name.c_str(), waits.c_str(), stack.c_str());
   }
   ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-  const auto call = "command -v gdb >/dev/null && timeout 60 gdb -nx -batch -p " +
+  // gdb waits for ever for a thread that is in a system call and waits there for the fault server, which gdb has stopped.
+  const auto call = "command -v gdb >/dev/null && timeout -s KILL 60 gdb -nx -batch -p " +
                     std::to_string(::getpid()) + " -ex 'thread apply all backtrace 40' >&2";
   if (std::system(call.c_str()) != 0) std::fputs("no gdb, or it failed: the calls are not shown\n", stderr);
 }

@@ -315,18 +315,19 @@ def check_probe(folder):
     assert "on machine here" in works("replay", step, "--tiers", tiers, "--machine", file)
     assert re.match(r"measuring takes about \d+ s\n", text), text
     cached = f"dram:32MiB;mapped:{folder}:32MiB"
-    measured = json.loads(works("probe", "--tiers", cached, "-o", "-"))["devices"][1]
+    unnamed = json.loads(works("probe", "--tiers", cached, "-o", "-"))
+    measured = unnamed["devices"][1]
+    assert unnamed["name"] == "this", unnamed
     if "by direct I/O" in measured["source"]:
-        direct = json.loads(works("probe", "--tiers", f"dram:32MiB;file:{folder}:32MiB", "-o", "-"))["devices"][1]
+        direct = machine["devices"][2]
         assert measured["store"] < 4 * direct["copy_write"], (measured, direct)  # the cache is far above any disk
     else:
         print("SKIPPED: the rates of a disk below the page cache: no direct I/O here")
     check_refused("too small to measure", "probe", "--tiers", "dram:1MiB")
     check_refused("that the CPU can reach", "probe", "--tiers", f"file:{folder}:64MiB")
-    check_whole(file, "probe", "--tiers", "dram:32MiB", "-o")
+    check_refused('tier: write of "/dev/full": No space left on device\n', "probe", "--tiers", "dram:32MiB", "-o", "/dev/full")
     # Before anything is measured; the tier is too small for that.
     check_refused("No such file or directory", "probe", "--tiers", "dram:1MiB", "-o", folder / "none" / "this.json")
-    assert json.loads(works("probe", "--tiers", "dram:32MiB", "-o", "-"))["name"] == "this"
 
 
 for check in (check_replay, check_rows, check_same_bytes, check_slow_recording, check_machine_files, check_limits, check_plan,
