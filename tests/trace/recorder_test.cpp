@@ -731,16 +731,17 @@ TEST_CASE("a file can be recorded into again while a child that was forked meanw
 
 TEST_CASE("no buffers and no flushes are the least there may be of them, and the most") {
   const TemporaryDirectory directory;
+  constexpr std::size_t scopes = 2'000;
   const auto path = directory.path() + "/run.tt";
   Runtime runtime{two_tiers("")};
   Tensor<float> x{runtime, large, "x"};
   for (const auto& options : {trace::RecorderOptions{.flush_every = std::chrono::milliseconds::max()},
                               trace::RecorderOptions{.flush_every = {}, .buffers = 0_B}}) {
     Recorder recorder{runtime.manager(), path, options};
-    for (int i = 0; i < 10'000; ++i) overwrite(x);
+    for (std::size_t i = 0; i < scopes; ++i) overwrite(x);
     recorder.finish();
     CHECK(recorder.lost() == 0);
-    CHECK(read_file(path).kernels().size() == 10'000);
+    CHECK(read_file(path).kernels().size() == scopes);
   }
 }
 
