@@ -127,6 +127,45 @@ TEST_CASE("a block that was only read is given up without being written back") {
   CHECK(a.bytes[4] == std::byte{1});
 }
 
+TEST_CASE("a store that brings a block is not reported a second time, and is written back") {
+  if (!test::has_windows()) return;
+  for (const bool is_memory : {false, true}) {
+    CAPTURE(is_memory);
+    Rig rig{{.tiers = {fast_tier(64_KiB), slow_tier(1_MiB, is_memory)}}};
+    Windowed a{rig, 64_KiB}, b{rig, 64_KiB};
+    for (unsigned round = 1; round < 4; ++round) {
+      const auto before = rig.manager->statistics();
+      a.bytes[1] = std::byte(round);
+      b.bytes[1] = std::byte(round + 10);
+      const auto after = rig.manager->statistics();
+      CHECK(after.window_writes_held == before.window_writes_held);
+      CHECK(after.window_faults <= before.window_faults + 2);
+      CHECK(a.bytes[1] == std::byte(round));
+      CHECK(b.bytes[1] == std::byte(round + 10));
+    }
+    rig.settle();
+  }
+}
+
+TEST_CASE("blocks that leave a window unchanged are counted as clean, and no byte of them moves") {
+  if (!test::has_windows()) return;
+  Rig rig{{.tiers = {fast_tier(64_KiB), slow_tier(1_MiB, false)}}};
+  Windowed a{rig, 64_KiB}, b{rig, 64_KiB};
+  a.fill(1);
+  b.fill(2);
+  CHECK(a.all_are(1));
+  CHECK(b.all_are(2));
+  const auto before = rig.manager->statistics();
+  CHECK(a.all_are(1));
+  CHECK(b.all_are(2));
+  const auto after = rig.manager->statistics();
+  CHECK(after.evictions == before.evictions + 2);
+  CHECK(after.dropped_clean == before.dropped_clean + 2);
+  CHECK(after.bytes_moved(0, 1) == before.bytes_moved(0, 1));
+  CHECK(after.bytes_moved(1, 0) == before.bytes_moved(1, 0) + (128_KiB).count);
+  rig.settle();
+}
+
 TEST_CASE("blocks are so small that several have room in the fastest tier") {
   if (!test::has_windows()) return;
   Rig rig{{.tiers = {fast_tier(2_MiB), slow_tier(64_MiB, true)}}};

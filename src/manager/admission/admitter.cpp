@@ -30,6 +30,10 @@ Admitter::Way Admitter::admit_moving(Entrant& e) {
       look_again();
     return Way::Again;
   }
+  if (t->withdrawing) {
+    state_.monitor.wait(lock_);
+    return Way::Again;
+  }
   if (t->kind == TransferKind::Fetch || !store_.pages.reachable(b)) return join(e, *t);
   if (e.op.use == Use::Read) {  // the source stays valid: a block that was to leave stays
     b.state.pin_anyway();
@@ -160,6 +164,7 @@ bool Admitter::begin_fetch(Entrant& e) {
   if (t == nullptr) throw std::bad_alloc{};
   b.state.pin_anyway();
   t->awaited = true;
+  t->for_stores = e.op.use != Use::Read;
   ++t->references;
   e.transfer = t;
   e.runs_transfer = true;

@@ -97,11 +97,15 @@ FaultServer::Served FaultServer::bring(WindowFault& fault, Block& b) noexcept {
     refuse(fault, error.what());
     return Served::Yes;
   }
-  const MutexLock lock{state_.monitor.mutex()};  // a woken thread finds our pin gone
-  store_.pages.existing_space()->wake(b.record->window_address, b.size);
-  --b.record->entering;
-  store_.blocks.leave(b);
-  std::ignore = state_.lifetime.needless_keeper();  // our caller holds us, too
+  auto* const place = b.record->window_address;
+  const auto size = b.size;
+  {
+    const MutexLock lock{state_.monitor.mutex()};
+    --b.record->entering;
+    store_.blocks.leave(b);
+    std::ignore = state_.lifetime.needless_keeper();  // our caller holds us, too
+  }
+  store_.pages.existing_space()->wake(place, size);  // who wakes finds our pin gone
   return Served::Yes;
 }
 

@@ -122,7 +122,9 @@ void RunEmptier::start(const Move& move) noexcept {
   const Cause why = stays ? Cause::Compact : room_.forced ? Cause::Forced : Cause::Evict;
   if (move.to->block == &b) store_.regions.detach(b, move.to);
   if (store_.pages.stays_put(b)) store_.regions.note_space(*move.to);
-  if (!move.copied && move.to->has_space) {
+  const bool clean = !move.copied && move.to->has_space;
+  const bool leaves_window = b.record->primary()->pages != Pages::AtHome && !store_.pages.stays_put(b) && !stays;
+  if (clean && (!leaves_window || room_.background)) {
     Region* old = b.record->primary();
     store_.blocks.set_primary(b, move.to);
     store_.regions.detach(b, old);
@@ -133,7 +135,8 @@ void RunEmptier::start(const Move& move) noexcept {
     state_.announcer.tell(event, &Observer::on_migration);
     return;
   }
-  Transfer* t = transfers_.begin(b, stays ? TransferKind::Compact : TransferKind::Evict, move.to, why);
+  Transfer* t = clean ? transfers_.begin_clean(b, move.to, why)
+                      : transfers_.begin(b, stays ? TransferKind::Compact : TransferKind::Evict, move.to, why);
   if (t == nullptr) {
     room_.broken = true;
     return;

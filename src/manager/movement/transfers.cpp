@@ -12,21 +12,37 @@ void Transfer::finished(std::error_code error, bool cancelled) noexcept {
   owner.ended(*this, error, cancelled);
 }
 
-/// Does what must not happen under the manager's lock: asks the system for the target's space, and for pages where the
-/// program has written none. A device that reads a window must not meet an absent page: the fault would wait for us, while
+/// Does what must not happen under the manager's lock: asks the system for the target's space, to report stores from here on,
+/// and for pages where the program has written none. A device that reads a window must not meet an absent page: the fault would wait for us, while
 /// the file that the device writes is locked.
 std::error_code Transfer::prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
   std::error_code error;
   if (space > 0) error = refusals->last();
   if (space > 0 && !error && (error = to.tier->reserve(to.offset, space))) refusals->note(error);
+  if (!error && to_protect > 0 && !hold_writes()) error = std::make_error_code(std::errc::not_enough_memory);
   if (!error && windows != nullptr && bytes > 0)
     error = windows->fill_holes(from.memory + offset, bytes, window_pages);
   if (error) unprepared.store(true, std::memory_order_relaxed);  // read after the task has ended
   return error;
 }
 
+bool Transfer::hold_writes() noexcept {
+  std::call_once(protecting, [&] {
+    is_protected.store(windows->protect(from.memory, to_protect), std::memory_order_relaxed);
+  });
+  return is_protected.load(std::memory_order_relaxed);
+}
+
+Transfer* Transfers::begin_clean(Block& b, Region* to, Cause cause) noexcept {
+  Transfer* const t = begin(b, TransferKind::Evict, to, cause);
+  if (t == nullptr) return nullptr;
+  t->is_clean = true;
+  t->size = 0;
+  return t;
+}
+
 Transfer* Transfers::begin(Block& b, TransferKind kind, Region* to, Cause cause) noexcept {
-  auto* t = store_.pages.hold_writes(b) ? new (std::nothrow) Transfer{*this, b, kind, cause} : nullptr;
+  auto* t = new (std::nothrow) Transfer{*this, b, kind, cause};
   if (t == nullptr) {
     b.state.end_move();
     store_.regions.free(to);
@@ -49,6 +65,7 @@ Transfer* Transfers::begin(Block& b, TransferKind kind, Region* to, Cause cause)
     t->from.memory = b.record->window_address;
     t->windows = store_.pages.existing_space();
     t->window_pages = store_.tiers[from->tier].tier->page_policy();
+    if (store_.pages.begin_to_hold_writes(b)) t->to_protect = b.size;
   }
   if (!to->has_space && !store_.pages.stays_put(b)) t->space = store_.tiers[to->tier].heap.size(to->slot);
   t->refusals = &store_.tiers.refusals(to->tier);
@@ -160,8 +177,14 @@ void Transfers::revoke(Transfer& t, MutexLock& lock) {
   unreference(t);
 }
 
+/// Lets stores go through unseen, as they did, if the transfer has ended before it could protect anything.
+void Transfers::let_unprotected(const Transfer& t, Block& b) noexcept {
+  if (t.to_protect > 0 && !t.is_protected.load(std::memory_order_relaxed)) b.record->writable = true;
+}
+
 void Transfers::orphan(Transfer& t) noexcept {
   Block& b = *t.block;
+  let_unprotected(t, b);
   b.record->transfer = nullptr;
   t.block = nullptr;
   b.state.end_move();
@@ -171,7 +194,10 @@ void Transfers::orphan(Transfer& t) noexcept {
 
 void Transfers::ended(Transfer& t, std::error_code error, bool cancelled) noexcept {
   MutexLock lock{state_.monitor.mutex()};
-  if (!error && !cancelled) deliver(t, lock);
+  if (!error && !cancelled) {
+    deliver(t, lock);
+    withdraw(t, lock);
+  }
   in_flight_.erase(in_flight_.iterator_to(t));
   auto& totals = state_.counters.totals;
   if (in_flight_.empty()) totals.moving_ns += state_.timeline.now_ns() - moving_since_ns_;
@@ -180,7 +206,7 @@ void Transfers::ended(Transfer& t, std::error_code error, bool cancelled) noexce
   store_.blocks.stop_reading(t.from_region);
   const auto to = t.to_region->tier;
   if (cancelled) ++totals.transfers_cancelled;
-  if (!error && !cancelled) state_.counters.add_moved(t.from_tier, to, t.cause, t.size, 1);
+  if (!error && !cancelled && !t.is_clean) state_.counters.add_moved(t.from_tier, to, t.cause, t.size, 1);
   bool became_primary = false;
   if (t.block != nullptr) {
     became_primary = settle(t, error, cancelled);
@@ -202,6 +228,7 @@ bool Transfers::settle(Transfer& t, std::error_code error, bool cancelled) noexc
   Block& b = *t.block;
   auto& record = *b.record;
   record.transfer = nullptr;
+  let_unprotected(t, b);
   const auto to = t.to_region->tier;
   const auto version = b.version.load(std::memory_order_acquire);
   if (mutated(Mutant::MoverWithoutVersionCheck)) t.version = version;
@@ -222,6 +249,7 @@ bool Transfers::settle(Transfer& t, std::error_code error, bool cancelled) noexc
     if (t.kind == TransferKind::Fetch) ++record.fetches;
     if (t.kind == TransferKind::Evict) ++record.evictions;
     if (t.kind == TransferKind::Evict) ++state_.counters.totals.evictions;
+    if (t.is_clean) ++state_.counters.totals.dropped_clean;
     became_primary = takes_over(t, b);
     tell_copied(t, to, became_primary);
     publish(t, b, became_primary);
@@ -239,22 +267,43 @@ void Transfers::tell_copied(const Transfer& t, TierIndex to, bool primary) noexc
 }
 
 /// Copies fetched bytes to their place in the window before they count. This needs no lock, so many threads may do it at
-/// once. A block that is published as it was fetched is clean.
+/// once. A block that is published as it was fetched is clean, unless it was fetched for stores.
 void Transfers::deliver(Transfer& t, MutexLock& lock) noexcept {
   if (t.block == nullptr || t.kind != TransferKind::Fetch || t.version == 0) return;
   const Block& b = *t.block;
   if (b.record->window_address == nullptr || store_.pages.stays_put(b) ||
       !store_.pages.shows_in(b, t.to_region->tier))
     return;
-  if (t.from_region->pages != Pages::AtHome || store_.tiers[t.from_tier].tier->has_private_pages()) return;
+  if (t.from_region->pages != Pages::AtHome) return;
+  // Huge pages of a memory are not copied but moved, which is short.
+  if (b.size >= TierSet::huge_page && store_.tiers[t.from_tier].tier->has_private_pages()) return;
   const auto* const bytes = t.landing != nullptr ? t.landing : store_.tiers.home(*t.to_region);
   const auto* const policy = store_.tiers[t.to_region->tier].tier->page_policy();
   t.delivering = true;
   state_.monitor.without_lock(lock, [&] {
-    t.delivered = store_.pages.existing_space()->fill(b.record->window_address, bytes, b.size, true, policy);
+    t.delivered = store_.pages.existing_space()->fill(b.record->window_address, bytes, b.size, !t.for_stores, policy);
     if (!t.delivered) WindowSpace::drop(b.record->window_address, b.size);
   });
   t.delivering = false;
+}
+
+/// Takes the pages of a block that leaves out of its window before the copy counts, without the lock: it is absent from here
+/// on, and who wants it waits. A store since the copy began has been reported, and then the block stays.
+void Transfers::withdraw(Transfer& t, MutexLock& lock) noexcept {
+  if (t.block == nullptr || t.kind != TransferKind::Evict) return;
+  Block& b = *t.block;
+  Region& from = *t.from_region;
+  if (from.pages == Pages::AtHome || store_.pages.stays_put(b)) return;
+  if (store_.pages.shows_in(b, t.to_region->tier)) return;  // it comes back at once: not worth waking who waits for it
+  const auto state = b.state.now();
+  if (state.is_retired() || state.is_pinned() || t.version != b.version.load(std::memory_order_acquire)) return;
+  const auto left = store_.pages.make_absent(b, from);
+  bool kept = false;
+  t.withdrawing = true;
+  state_.monitor.without_lock(lock, [&] { kept = store_.pages.take_away(left); });
+  t.withdrawing = false;
+  if (kept) from.bare = false;
+  t.withdrawn = true;
 }
 
 /// Publishes a complete copy of the block's version: it becomes the primary, or a further current copy.
@@ -272,7 +321,7 @@ void Transfers::publish(Transfer& t, Block& b, bool as_primary) noexcept {
     return;
   }
   // Pins during a fetch belong to scopes that wait for it; they have no address yet.
-  store_.blocks.set_primary(b, to, t.delivered ? b.record->window_address : t.landing);
+  store_.blocks.set_primary(b, to, t.delivered ? b.record->window_address : t.landing, t.for_stores);
   if (t.kind == TransferKind::Fetch) return;
   store_.regions.detach(b, old);
   if (t.room != nullptr)
@@ -282,9 +331,10 @@ void Transfers::publish(Transfer& t, Block& b, bool as_primary) noexcept {
 }
 
 /// True if the copy becomes the primary: a fetch always, a clean copy never, another move only if the block has no pins.
+/// Pins of a block without pages are of threads that have seen it move, and give them back.
 bool Transfers::takes_over(const Transfer& t, const Block& b) noexcept {
   if (t.kind == TransferKind::Fetch) return true;
-  return t.kind != TransferKind::Clean && !b.state.now().is_pinned();
+  return t.withdrawn || (t.kind != TransferKind::Clean && !b.state.now().is_pinned());
 }
 
 /// Discards the target of a transfer that is not published: frees it, or condemns it if the device failed to write it.

@@ -48,6 +48,8 @@ class Transfers {
   /// Describes a transfer of a block that is marked moving; the caller runs or submits it. Takes `to` in any case.
   /// \return  null if there is no memory for the record; the block is settled again and `to` is free
   [[nodiscard]] Transfer* begin(Block& b, TransferKind kind, Region* to, Cause cause) noexcept;
+  /// The same for an eviction to a current copy: no byte moves, but the block's pages leave its window without the lock.
+  [[nodiscard]] Transfer* begin_clean(Block& b, Region* to, Cause cause) noexcept;
   /// Hands it to the movers.
   void submit(Transfer& t, Priority priority) noexcept;
   /// Moves a settled, unpinned block to `to`, now. Takes `to` in any case.
@@ -96,9 +98,11 @@ class Transfers {
 
  private:
   void deliver(Transfer& t, MutexLock& lock) noexcept;
+  void withdraw(Transfer& t, MutexLock& lock) noexcept;
   [[nodiscard]] bool settle(Transfer& t, std::error_code error, bool cancelled) noexcept;
   void publish(Transfer& t, Block& b, bool as_primary) noexcept;
   [[nodiscard]] static bool takes_over(const Transfer& t, const Block& b) noexcept;
+  static void let_unprotected(const Transfer& t, Block& b) noexcept;
   void discard_target(Transfer& t, std::error_code error) noexcept;
   void tell_copied(const Transfer& t, TierIndex to, bool primary) noexcept;
 

@@ -23,7 +23,7 @@ void BlockStore::recycle(Block& b) noexcept {
   catalog_.erase(b);
 }
 
-void BlockStore::set_primary(Block& b, Region* region, const std::byte* landed) noexcept {
+void BlockStore::set_primary(Block& b, Region* region, const std::byte* landed, bool for_stores) noexcept {
   unrank(b);
   Region* old = b.record->regions;
   const bool kept = old != nullptr && pages_.hide(b, *old);
@@ -44,7 +44,7 @@ void BlockStore::set_primary(Block& b, Region* region, const std::byte* landed) 
     b.address.store(has_base ? tiers_.home(*region) : nullptr, std::memory_order_release);
     region->bare = false;
   } else if (pages_.shows_in(b, region->tier)) {
-    pages_.show(b, landed);
+    pages_.show(b, landed, for_stores);
   }
   rank(b);
   refresh(b);

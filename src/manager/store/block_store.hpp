@@ -42,8 +42,8 @@ class BlockStore {
   /// Makes a block without a place.   \throws  `OutOfTierMemory`, `std::bad_alloc`; nothing has changed
   Block& add(std::uint64_t size, std::size_t alignment);
   /// Makes a region without an owner the primary; the old primary, if any, stays a current secondary.
-  /// \param landed  where the bytes are if not in the region yet; only for windows
-  void set_primary(Block& b, Region* region, const std::byte* landed = nullptr) noexcept;
+  /// \param landed, for_stores  see `WindowPages::show`
+  void set_primary(Block& b, Region* region, const std::byte* landed = nullptr, bool for_stores = false) noexcept;
   /// Ends the contents: the bytes go now, or with the last pin or transfer.
   void mark_dead(Block& b) noexcept;
   /// Frees what can go by now.

@@ -105,7 +105,7 @@ bool WindowPages::lends(const Block& b) const noexcept {
   return copy == nullptr || !tiers_[copy->tier].tier->has_private_pages();
 }
 
-void WindowPages::show(Block& b, const std::byte* landed) noexcept {
+void WindowPages::show(Block& b, const std::byte* landed, bool for_stores) noexcept {
   auto& record = *b.record;
   Region& region = *record.primary();
   if (region.pages != Pages::AtHome) {  // the window was cached
@@ -143,7 +143,7 @@ void WindowPages::show(Block& b, const std::byte* landed) noexcept {
     regions_.make_bare(region);
     region.pages = Pages::Moved;
   }
-  record.writable = region.pages == Pages::Moved || (!clean && !in_place);
+  record.writable = region.pages == Pages::Moved || (in_place ? for_stores : !clean);
   if (record.writable) b.version.fetch_add(1, std::memory_order_relaxed);
   b.address.store(record.window_address, std::memory_order_release);
 }
@@ -160,22 +160,36 @@ void WindowPages::stay(Block& b, Region& region) noexcept {
 
 bool WindowPages::hide(Block& b, Region& region) noexcept {
   if (region.pages == Pages::AtHome || stays_put(b)) return true;
+  const bool kept = take_away(make_absent(b, region));
+  if (kept) region.bare = false;
+  return kept;
+}
+
+WindowPages::LeftPages WindowPages::make_absent(Block& b, Region& region) noexcept {
   b.address.store(nullptr, std::memory_order_release);
   b.record->writable = false;
-  return take_home(region, b.record->window_address, b.size);
+  return leave(region, b.record->window_address, b.size);
+}
+
+WindowPages::LeftPages WindowPages::leave(Region& region, std::byte* place, std::size_t size) noexcept {
+  const bool moved = std::exchange(region.pages, Pages::AtHome) == Pages::Moved;
+  return {place, moved ? tiers_.home(region) : nullptr, size};
+}
+
+bool WindowPages::take_away(const LeftPages& pages) noexcept {
+  if (pages.home == nullptr || windows_->move(pages.home, pages.place, pages.size) != pages.size) {
+    WindowSpace::drop(pages.place, pages.size);
+    return false;
+  }
+  // A swapped-out page keeps its protection when it moves. A device that later writes to the region would wait, with a
+  // file locked, until the protection is lifted.
+  windows_->unprotect(pages.home, pages.size);
+  return true;
 }
 
 bool WindowPages::take_home(Region& region, std::byte* place, std::size_t size) noexcept {
-  const bool kept = region.pages == Pages::Moved && windows_->move(tiers_.home(region), place, size) == size;
-  if (kept) {
-    region.bare = false;
-    // A swapped-out page keeps its protection when it moves. A device that later writes to the region would wait, with a
-    // file locked, until the protection is lifted.
-    windows_->unprotect(tiers_.home(region), size);
-  } else {
-    WindowSpace::drop(place, size);
-  }
-  region.pages = Pages::AtHome;
+  const bool kept = take_away(leave(region, place, size));
+  if (kept) region.bare = false;
   return kept;
 }
 
@@ -187,12 +201,9 @@ std::byte* WindowPages::take_landing(const Block& b, const Region& to, TransferK
   return landings_->free_count > 0 ? landings_->free[--landings_->free_count] : nullptr;
 }
 
-bool WindowPages::hold_writes(Block& b) noexcept {
-  auto& record = *b.record;
-  if (!record.writable || stays_put(b) || mutated(Mutant::WritesNotHeld)) return true;
-  if (!windows_->protect(record.window_address, b.size)) return false;
-  record.writable = false;
-  return true;
+bool WindowPages::begin_to_hold_writes(Block& b) noexcept {
+  if (stays_put(b) || mutated(Mutant::WritesNotHeld)) return false;
+  return std::exchange(b.record->writable, false);
 }
 
 void WindowPages::hold_writes(std::span<const BlockId> ids, TierIndex to) noexcept {

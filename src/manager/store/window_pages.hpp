@@ -28,7 +28,7 @@ namespace tier {
 /// Stores into a window are not announced: while a copy of a block is made its pages are write-protected, and the first store
 /// is reported (`let_write`). Where the system pages windows (`WindowMode::Restricted`) blocks stay put, and a tier only
 /// counts them.
-/// \threadsafety  Under the manager's lock, but for `ended`.
+/// \threadsafety  Under the manager's lock, but for `take_away` and `ended`.
 class WindowPages {
  public:
   /// The most that a block of a window may have: a fault on a device waits for the whole block.
@@ -72,10 +72,22 @@ class WindowPages {
   // --- coming and going -----------------------------------------------------------------------------------
 
   /// Makes the primary's bytes present in the window. If memory is short they stay absent, and the next access asks again.
-  /// \param landed  where the bytes are if not in the region; if at their place in the window, they are protected
-  void show(Block& b, const std::byte* landed = nullptr) noexcept;
+  /// \param landed      where the bytes are if not in the region; perhaps at their place in the window
+  /// \param for_stores  bytes at their place are not protected
+  void show(Block& b, const std::byte* landed = nullptr, bool for_stores = false) noexcept;
   /// Takes a region's pages out of the window.   \return  false if its bytes are gone with them
   bool hide(Block& b, Region& region) noexcept;
+  /// The pages of a block that is absent, still at its place in the window.
+  struct LeftPages {
+    std::byte* place;
+    std::byte* home;  ///< where they go; null: back to the system
+    std::size_t size;
+  };
+  /// The first half of `hide`.   \pre  the region's pages are in the window
+  [[nodiscard]] LeftPages make_absent(Block& b, Region& region) noexcept;
+  /// The second half, which asks the system. Any thread; nobody uses the place or the region meanwhile.
+  /// \return  true if the pages are at home
+  bool take_away(const LeftPages& pages) noexcept;
   /// The same for pages at a place.
   bool take_home(Region& region, std::byte* place, std::size_t size) noexcept;
   /// Takes a buffer where a fetch of the block arrives.   \return  null: the bytes arrive in their region
@@ -84,8 +96,8 @@ class WindowPages {
 
   // --- stores ---------------------------------------------------------------------------------------------
 
-  /// Write-protects the block, so that its next store is reported.   \return  false if there is no memory for that
-  bool hold_writes(Block& b) noexcept;
+  /// Notes that stores into the block are reported from here on.   \return  true if the caller must write-protect it first
+  [[nodiscard]] bool begin_to_hold_writes(Block& b) noexcept;
   /// Write-protects blocks that are about to move, neighbours in a window by one call: each call interrupts other CPUs.
   void hold_writes(std::span<const BlockId> ids, TierIndex to) noexcept;
   /// Lets stores through again. A copy under way is older than such a store, and is not published.
@@ -116,6 +128,7 @@ class WindowPages {
   };
 
   [[nodiscard]] bool lends(const Block& b) const noexcept;
+  [[nodiscard]] LeftPages leave(Region& region, std::byte* place, std::size_t size) noexcept;
   void stay(Block& b, Region& region) noexcept;
   [[nodiscard]] std::unique_ptr<WindowSpace> served_windows();
   [[nodiscard]] std::unique_ptr<WindowSpace> paged_windows() const;
