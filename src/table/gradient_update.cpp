@@ -10,11 +10,12 @@ constexpr std::size_t apart(std::size_t floats) noexcept { return round_up(float
 }  // namespace
 
 GradientUpdate::GradientUpdate(const RowLayout& layout, const RowValues& values, const Gradients& gradients,
-                               std::size_t ids, RowUpdate update, const std::atomic<std::uint64_t>& changes,
-                               std::size_t parts, Scratch& scratch)
+                               const RowGroups& groups, std::size_t ids, RowUpdate update,
+                               const std::atomic<std::uint64_t>& changes, std::size_t parts, Scratch& scratch)
     : layout_{layout},
       values_{values},
       gradients_{gradients},
+      groups_{groups},
       update_{update},
       changes_{changes},
       sum_stride_{apart(layout.dim)},

@@ -12,6 +12,7 @@
 
 #include "table/row_arithmetic.hpp"
 #include "table/row_groups.hpp"
+#include "table/row_kernels.hpp"
 #include "table/row_values.hpp"
 #include "table/rows/row_layout.hpp"
 
@@ -37,15 +38,17 @@ class GradientUpdate {
   };
 
   /// All arguments outlive the update.
+  /// \param groups   of the ids; built before rows are changed
   /// \param changes  numbers the change of the table, for stochastic rounding; read when rows are changed
   /// \param parts    how many threads call this at once, at most
   /// \throws         `std::bad_alloc`
   GradientUpdate(const RowLayout& layout, const RowValues& values, const Gradients& gradients,
-                 std::size_t ids, RowUpdate update, const std::atomic<std::uint64_t>& changes,
+                 const RowGroups& groups, std::size_t ids, RowUpdate update, const std::atomic<std::uint64_t>& changes,
                  std::size_t parts, Scratch& scratch);
 
   /// \param occurrences  of the row's id, see `RowGroups`   \param part  numbers the calling thread
   void operator()(const RowAddress& row, std::span<const std::uint64_t> occurrences, std::size_t part) const {
+    prefetch_after(occurrences);
     const float* sum = gradient_of(occurrences.front());
     if (occurrences.size() > 1) {
       float* const own = scratch_.sums.data() + part * sum_stride_;
@@ -59,6 +62,16 @@ class GradientUpdate {
   }
 
  private:
+  static constexpr std::size_t gradients_ahead = 8;
+
+  /// Prefetches gradients of rows that are to be changed soon: rows ascend, so that gradients are in no order.
+  void prefetch_after(std::span<const std::uint64_t> occurrences) const noexcept {
+    const auto all = groups_.occurrences();
+    const auto first = static_cast<std::size_t>(occurrences.data() - all.data()) + gradients_ahead;
+    const auto end = std::min(first + occurrences.size(), all.size());
+    for (auto i = first; i < end; ++i)
+      prefetch_row(reinterpret_cast<const std::byte*>(gradient_of(all[i])), {layout_.dim * sizeof(float)});
+  }
   [[nodiscard]] const float* gradient_of(std::uint64_t occurrence) const noexcept {
     const auto position = RowGroups::position_of(occurrence);
     const auto row = gradients_.offsets.empty() ? position : scratch_.bag_of[position];
@@ -69,6 +82,7 @@ class GradientUpdate {
   const RowLayout& layout_;
   const RowValues& values_;
   const Gradients gradients_;
+  const RowGroups& groups_;
   const RowUpdate update_;
   const std::atomic<std::uint64_t>& changes_;
   const std::size_t sum_stride_, wide_stride_;

@@ -22,6 +22,8 @@ class RowGroups {
   [[nodiscard]] std::span<const std::uint64_t> occurrences(std::size_t row) const noexcept {
     return std::span{occurrences_}.subspan(starts_[row], starts_[row + 1] - starts_[row]);
   }
+  /// Returns the occurrences of all rows, one row after the other.
+  [[nodiscard]] std::span<const std::uint64_t> occurrences() const noexcept { return occurrences_; }
   [[nodiscard]] static RowId row_of(std::uint64_t occurrence) noexcept {
     return static_cast<RowId>(occurrence >> 32);
   }

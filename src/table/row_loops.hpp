@@ -68,9 +68,9 @@ class RowLoops {
   void for_each_group(std::size_t count, const F& use) const noexcept {
     for_each_part(count, 2 * count, use);  // an update does more for each row than a gather
   }
-  /// Changes the rows of groups in `range`, in the calling thread.
-  template <class F>
-  void change_part(const RowGroups& groups, IndexRange range, const F& row_of, GroupUpdate update,
+  /// Changes the rows of groups in `range`, in the calling thread.   \tparam U  is called as a `GroupUpdate`
+  template <class F, class U>
+  void change_part(const RowGroups& groups, IndexRange range, const F& row_of, const U& update,
                    std::size_t part) const {
     Ahead ahead{row_of, range, bytes_, before_arithmetic};
     for (auto group = range.begin; group < range.end; ++group) {

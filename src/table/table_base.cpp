@@ -96,9 +96,9 @@ void TableBase::update(std::span<const RowId> ids, Bags bags, std::span<const fl
   const auto offsets = check_rows(ids.size(), bags, {"the gradient", gradients.size(), stride});
   if (ids.empty()) return;
   const auto scratch = scratches_.borrow();
-  const GradientUpdate by_gradient{layout_,          values_, {gradients, stride, offsets},
-                                   ids.size(),       update,  changes_,
-                                   loops_.threads(), *scratch};
+  const GradientUpdate by_gradient{layout_,       values_,    {gradients, stride, offsets},
+                                   batch->groups, ids.size(), update,
+                                   changes_,      loops_.threads(), *scratch};
   change(ids, *batch, by_gradient);
 }
 
@@ -113,13 +113,17 @@ void TableBase::scatter(std::span<const RowId> ids, std::span<const float> rows)
   });
 }
 
-void TableBase::change(std::span<const RowId> ids, BatchRecord& batch, GroupUpdate update) {
+void TableBase::prepare_change(std::span<const RowId> ids, BatchRecord& batch) {
   if (!batch.grouped) batch.groups.build(ids, layout_.rows);
   batch.grouped = true;
   count_unique(batch);
   tell_rows(ids, true);
-  const MutexLock one_at_a_time{update_mutex_};
   TableCounters::add(counters_.updated, ids.size());
+}
+
+void TableBase::change(std::span<const RowId> ids, BatchRecord& batch, GroupUpdate update) {
+  prepare_change(ids, batch);
+  const MutexLock one_at_a_time{update_mutex_};
   change_rows(batch, update);
   // A change that throws is not counted, so that a retry rounds as if it had succeeded at once.
   changes_.fetch_add(1, std::memory_order_relaxed);

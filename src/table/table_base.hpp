@@ -97,10 +97,12 @@ class TableBase : public TableCore, protected BackgroundWork {
 
   // Each kind of table implements these.
   virtual void gather_rows(const Gather& gather) = 0;
-  /// Changes the rows of a batch; its ids are grouped, and the update lock is held.
+  /// Changes the rows of a batch; its ids are grouped, and what orders changes of one row is held.
   virtual void change_rows(BatchRecord& batch, GroupUpdate update) = 0;
   virtual void read_rows(RowId first, std::size_t count, const PartCopy& copy) = 0;
-  /// Changes rows, under the update lock.   \pre  There are ids.
+  /// Groups the ids of a batch, and counts and tells that their rows are about to be changed.
+  void prepare_change(std::span<const RowId> ids, BatchRecord& batch);
+  /// Changes rows, by default under the update lock.   \pre  There are ids.
   virtual void change(std::span<const RowId> ids, BatchRecord& batch, GroupUpdate update)
       TIER_EXCLUDES(update_mutex_);
 

@@ -41,7 +41,7 @@ struct Rows {
       row[1] -= gradient[1];
       *state += 1;
     };
-    const GradientUpdate change{layout, values, gradients, ids.size(), subtract, changes, 1, scratch};
+    const GradientUpdate change{layout, values, gradients, groups, ids.size(), subtract, changes, 1, scratch};
     for (std::size_t group = 0; group < groups.rows().size(); ++group)
       change(place(groups.rows()[group]), groups.occurrences(group), 0);
   }

@@ -22,8 +22,8 @@ TEST_CASE("groups are the ids in ascending order, each with its positions in asc
   CAPTURE(seed);
   std::mt19937_64 random{seed};
   RowGroups groups;  // reused, as tables do
-  for (const RowId rows : {1U, 2U, 2048U, 2049U, 1U << 31U}) {
-    for (const std::size_t count : {0, 1, 63, 64, 65, 1023, 1024, 5000}) {
+  for (const RowId rows : {1U, 2U, 2048U, 2049U, 1U << 31U, ~RowId{0}}) {
+    for (const std::size_t count : {0, 1, 63, 64, 127, 128, 1023, 1024, 5000}) {
       std::vector<RowId> ids(count);
       for (auto& id : ids)
         id = static_cast<RowId>(random() % (random() % 2 == 0 ? rows : std::min(rows, 10U)));

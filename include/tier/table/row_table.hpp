@@ -56,8 +56,9 @@ concept RowOptimizer = std::is_nothrow_invocable_v<const F&, std::span<T>, std::
 /// Results do not depend on where rows are, on hints, on the policy, or on the number of threads.
 ///
 /// \threadsafety  `gather`, `read_rows`, `announce`, `prefetch`, `cancel` and batches may run concurrently, also with the
-///                table's background work. `update` and `scatter` wait for each other; reading a row while it is updated
-///                is the caller's data race.
+///                table's background work. So may `update` and `scatter`: changes of one row wait for each other, and
+///                those of a table that is not whole, or is narrow, wait for all others. Reading a row while it is
+///                updated is the caller's data race.
 template <class T>
 class RowTable {
   static_assert(std::same_as<T, float>, "libtier: a RowTable has rows of float only");
