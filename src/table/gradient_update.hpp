@@ -43,8 +43,8 @@ class GradientUpdate {
   /// \param parts    how many threads call this at once, at most
   /// \throws         `std::bad_alloc`
   GradientUpdate(const RowLayout& layout, const RowValues& values, const Gradients& gradients,
-                 const RowGroups& groups, std::size_t ids, RowUpdate update, const std::atomic<std::uint64_t>& changes,
-                 std::size_t parts, Scratch& scratch);
+                 const RowGroups& groups, std::size_t ids, RowUpdate update,
+                 const std::atomic<std::uint64_t>& changes, std::size_t parts, Scratch& scratch);
 
   /// \param occurrences  of the row's id, see `RowGroups`   \param part  numbers the calling thread
   void operator()(const RowAddress& row, std::span<const std::uint64_t> occurrences, std::size_t part) const {

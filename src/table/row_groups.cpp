@@ -9,8 +9,8 @@
 namespace tier::detail {
 namespace {
 
-constexpr unsigned digit_bits = 11;              // the counters of a pass fit the first-level cache
-constexpr std::size_t worth_counting = 1 << 7;   // below, comparing is faster than clearing the counters
+constexpr unsigned digit_bits = 11;             // the counters of a pass fit the first-level cache
+constexpr std::size_t worth_counting = 1 << 7;  // below, comparing is faster than clearing the counters
 
 }  // namespace
 

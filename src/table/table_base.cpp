@@ -96,8 +96,8 @@ void TableBase::update(std::span<const RowId> ids, Bags bags, std::span<const fl
   const auto offsets = check_rows(ids.size(), bags, {"the gradient", gradients.size(), stride});
   if (ids.empty()) return;
   const auto scratch = scratches_.borrow();
-  const GradientUpdate by_gradient{layout_,       values_,    {gradients, stride, offsets},
-                                   batch->groups, ids.size(), update,
+  const GradientUpdate by_gradient{layout_,       values_,          {gradients, stride, offsets},
+                                   batch->groups, ids.size(),       update,
                                    changes_,      loops_.threads(), *scratch};
   change(ids, *batch, by_gradient);
 }

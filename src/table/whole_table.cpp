@@ -66,7 +66,8 @@ void WholeTable::change_rows(BatchRecord& batch, GroupUpdate update) {
   const auto begin = place_to_begin();
   loops().for_each_group(rows.size(), [&](IndexRange range, std::size_t part) {
     std::unique_lock<Mutex> in_range;
-    const auto change_one = [&](const RowAddress& row, std::span<const std::uint64_t> occurrences, std::size_t) {
+    const auto change_one = [&](const RowAddress& row, std::span<const std::uint64_t> occurrences,
+                                std::size_t) {
       auto& mutex = range_mutexes_[RowGroups::row_of(occurrences.front()) >> range_shift_];
       if (in_range.mutex() != &mutex) {
         if (in_range.owns_lock()) in_range.unlock();

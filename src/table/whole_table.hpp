@@ -61,7 +61,8 @@ class WholeTable : public TableBase {
   const unsigned range_shift_;  // of a row's id: the number of its range
   std::size_t changes_under_way_ TIER_GUARDED_BY(update_mutex()) = 0;
   bool fork_waits_ TIER_GUARDED_BY(update_mutex()) = false;
-  std::array<Mutex, locks> range_mutexes_;  // each is held while rows of its range are changed: the innermost locks
+  std::array<Mutex, locks>
+      range_mutexes_;  // each is held while rows of its range are changed: the innermost locks
 };
 
 }  // namespace tier::detail

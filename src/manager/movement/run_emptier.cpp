@@ -123,7 +123,8 @@ void RunEmptier::start(const Move& move) noexcept {
   if (move.to->block == &b) store_.regions.detach(b, move.to);
   if (store_.pages.stays_put(b)) store_.regions.note_space(*move.to);
   const bool clean = !move.copied && move.to->has_space;
-  const bool leaves_window = b.record->primary()->pages != Pages::AtHome && !store_.pages.stays_put(b) && !stays;
+  const bool leaves_window =
+      b.record->primary()->pages != Pages::AtHome && !store_.pages.stays_put(b) && !stays;
   if (clean && (!leaves_window || room_.background)) {
     Region* old = b.record->primary();
     store_.blocks.set_primary(b, move.to);
@@ -135,8 +136,9 @@ void RunEmptier::start(const Move& move) noexcept {
     state_.announcer.tell(event, &Observer::on_migration);
     return;
   }
-  Transfer* t = clean ? transfers_.begin_clean(b, move.to, why)
-                      : transfers_.begin(b, stays ? TransferKind::Compact : TransferKind::Evict, move.to, why);
+  Transfer* t = clean
+                    ? transfers_.begin_clean(b, move.to, why)
+                    : transfers_.begin(b, stays ? TransferKind::Compact : TransferKind::Evict, move.to, why);
   if (t == nullptr) {
     room_.broken = true;
     return;

@@ -281,7 +281,8 @@ void Transfers::deliver(Transfer& t, MutexLock& lock) noexcept {
   const auto* const policy = store_.tiers[t.to_region->tier].tier->page_policy();
   t.delivering = true;
   state_.monitor.without_lock(lock, [&] {
-    t.delivered = store_.pages.existing_space()->fill(b.record->window_address, bytes, b.size, !t.for_stores, policy);
+    t.delivered =
+        store_.pages.existing_space()->fill(b.record->window_address, bytes, b.size, !t.for_stores, policy);
     if (!t.delivered) WindowSpace::drop(b.record->window_address, b.size);
   });
   t.delivering = false;
@@ -294,9 +295,11 @@ void Transfers::withdraw(Transfer& t, MutexLock& lock) noexcept {
   Block& b = *t.block;
   Region& from = *t.from_region;
   if (from.pages == Pages::AtHome || store_.pages.stays_put(b)) return;
-  if (store_.pages.shows_in(b, t.to_region->tier)) return;  // it comes back at once: not worth waking who waits for it
+  if (store_.pages.shows_in(b, t.to_region->tier))
+    return;  // it comes back at once: not worth waking who waits for it
   const auto state = b.state.now();
-  if (state.is_retired() || state.is_pinned() || t.version != b.version.load(std::memory_order_acquire)) return;
+  if (state.is_retired() || state.is_pinned() || t.version != b.version.load(std::memory_order_acquire))
+    return;
   const auto left = store_.pages.make_absent(b, from);
   bool kept = false;
   t.withdrawing = true;

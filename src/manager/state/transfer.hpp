@@ -47,7 +47,7 @@ struct Transfer final : CopyTask, boost::intrusive::list_base_hook<> {
   std::byte* landing = nullptr;              ///< where the bytes for a window arrive; null: in `to_region`
   WindowSpace* windows = nullptr;            ///< has the pages that are read, if they are in a window
   const PagePolicy* window_pages = nullptr;  ///< of the tier whose pages, in the window, are read
-  std::uint64_t to_protect = 0;  ///< bytes of the window to write-protect before bytes move
+  std::uint64_t to_protect = 0;              ///< bytes of the window to write-protect before bytes move
   std::atomic<bool> is_protected{false};
   std::uint64_t space = 0;  ///< bytes of space to ask for before bytes move; 0: the target has its space
   SpaceRefusals* refusals = nullptr;    ///< of the target's tier

@@ -43,7 +43,8 @@ class BlockStore {
   Block& add(std::uint64_t size, std::size_t alignment);
   /// Makes a region without an owner the primary; the old primary, if any, stays a current secondary.
   /// \param landed, for_stores  see `WindowPages::show`
-  void set_primary(Block& b, Region* region, const std::byte* landed = nullptr, bool for_stores = false) noexcept;
+  void set_primary(Block& b, Region* region, const std::byte* landed = nullptr,
+                   bool for_stores = false) noexcept;
   /// Ends the contents: the bytes go now, or with the last pin or transfer.
   void mark_dead(Block& b) noexcept;
   /// Frees what can go by now.
