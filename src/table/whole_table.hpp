@@ -53,7 +53,7 @@ class WholeTable : public TableBase {
  private:
   class Change;
 
-  // As many as threads may want at once. A batch takes each at most a few times, which must cost little beside its rows.
+  // More than threads that update at once, and few enough that a batch's locking costs little beside its rows.
   static constexpr std::size_t locks = 64;
 
   PlacedStorage storage_;
@@ -61,8 +61,8 @@ class WholeTable : public TableBase {
   const unsigned range_shift_;  // of a row's id: the number of its range
   std::size_t changes_under_way_ TIER_GUARDED_BY(update_mutex()) = 0;
   bool fork_waits_ TIER_GUARDED_BY(update_mutex()) = false;
-  std::array<Mutex, locks>
-      range_mutexes_;  // each is held while rows of its range are changed: the innermost locks
+  // Each is held while rows of its range are changed: the innermost locks.
+  std::array<Mutex, locks> range_mutexes_;
 };
 
 }  // namespace tier::detail
