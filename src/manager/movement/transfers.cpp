@@ -12,9 +12,9 @@ void Transfer::finished(std::error_code error, bool cancelled) noexcept {
   owner.ended(*this, error, cancelled);
 }
 
-/// Does what must not happen under the manager's lock: asks the system for the target's space, to report stores from here on,
-/// and for pages where the program has written none. A device that reads a window must not meet an absent page: the fault would wait for us, while
-/// the file that the device writes is locked.
+/// Does what must not happen under the manager's lock: asks the system for the target's space, to report stores from here
+/// on, and for pages where the program has written none. A device that reads a window must not meet an absent page: the
+/// fault would wait for us, while the file that the device writes is locked.
 std::error_code Transfer::prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
   std::error_code error;
   if (space > 0) error = refusals->last();
