@@ -38,7 +38,7 @@ ReaderSlot* Block::enter_shared(std::uint64_t stamp) noexcept {
 }
 
 void Block::found_pinned() noexcept {
-  if (record == nullptr) return;  // a block of a test
+  if (record == nullptr) return;  // its object is gone, and whoever uses it still will be told
   static constinit thread_local char here = 0;
   constexpr std::uint32_t changed = 1;
   const auto thread = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&here) >> 4U) << 1U;

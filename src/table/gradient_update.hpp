@@ -65,7 +65,7 @@ class GradientUpdate {
   static constexpr std::size_t gradients_ahead = 8;
 
   /// Prefetches gradients of rows that are to be changed soon: rows ascend, so that gradients are in no order.
-  void prefetch_after(std::span<const std::uint64_t> occurrences) const noexcept {
+  TIER_PREFETCHES void prefetch_after(std::span<const std::uint64_t> occurrences) const noexcept {
     const auto all = groups_.occurrences();
     const auto first = static_cast<std::size_t>(occurrences.data() - all.data()) + gradients_ahead;
     const auto end = std::min(first + occurrences.size(), all.size());

@@ -122,23 +122,16 @@ void RunEmptier::start(const Move& move) noexcept {
   const Cause why = stays ? Cause::Compact : room_.forced ? Cause::Forced : Cause::Evict;
   if (move.to->block == &b) store_.regions.detach(b, move.to);
   if (store_.pages.stays_put(b)) store_.regions.note_space(*move.to);
-  const bool clean = !move.copied && move.to->has_space;
-  const bool leaves_window =
-      b.record->primary()->pages != Pages::AtHome && !store_.pages.stays_put(b) && !stays;
-  if (clean && (!leaves_window || room_.background)) {
-    Region* old = b.record->primary();
-    store_.blocks.set_primary(b, move.to);
-    store_.regions.detach(b, old);
-    b.state.end_move();  // last: from here on scopes may enter
-    room_.held.push_back(old);
-    if (!stays) transfers_.count_clean_eviction(b);
-    MigrationEvent event{{}, b.id, room_.tier, move.to->tier, {0}, why, state_.timeline.now_ns(), 0, true};
-    state_.announcer.tell(event, &Observer::on_migration);
-    return;
+  Transfer* t = nullptr;
+  if (!move.copied && move.to->has_space) {
+    // In the background a transfer may wait for an idle core.
+    const bool leaves_window =
+        b.record->primary()->pages != Pages::AtHome && !store_.pages.stays_put(b) && !stays;
+    if (leaves_window && !room_.background) t = transfers_.begin_clean(b, move.to, why);
+    if (t == nullptr) return switch_to_copy(move, why);
+  } else {
+    t = transfers_.begin(b, stays ? TransferKind::Compact : TransferKind::Evict, move.to, why);
   }
-  Transfer* t = clean
-                    ? transfers_.begin_clean(b, move.to, why)
-                    : transfers_.begin(b, stays ? TransferKind::Compact : TransferKind::Evict, move.to, why);
   if (t == nullptr) {
     room_.broken = true;
     return;
@@ -146,6 +139,18 @@ void RunEmptier::start(const Move& move) noexcept {
   t->room = &room_;
   ++room_.pending;
   tasks_.push_back(t);
+}
+
+void RunEmptier::switch_to_copy(const Move& move, Cause why) noexcept {
+  Block& b = *move.block;
+  Region* old = b.record->primary();
+  store_.blocks.set_primary(b, move.to);
+  store_.regions.detach(b, old);
+  b.state.end_move();  // last: from here on scopes may enter
+  room_.held.push_back(old);
+  if (move.to->tier != room_.tier) transfers_.count_clean_eviction(b);
+  MigrationEvent event{{}, b.id, room_.tier, move.to->tier, {0}, why, state_.timeline.now_ns(), 0, true};
+  state_.announcer.tell(event, &Observer::on_migration);
 }
 
 }  // namespace tier

@@ -56,6 +56,7 @@ class RunEmptier {
   [[nodiscard]] Region* destination(Block& b, TierIndex wanted, bool inside, const RoomBelow& below,
                                     std::error_code& cause) noexcept;
   void start(const Move& move) noexcept;
+  void switch_to_copy(const Move& move, Cause why) noexcept;
   Result give_up(Result why) noexcept;
 
   State& state_;

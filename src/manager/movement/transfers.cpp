@@ -34,8 +34,9 @@ bool Transfer::hold_writes() noexcept {
 }
 
 Transfer* Transfers::begin_clean(Block& b, Region* to, Cause cause) noexcept {
-  Transfer* const t = begin(b, TransferKind::Evict, to, cause);
+  auto* const t = new (std::nothrow) Transfer{*this, b, TransferKind::Evict, cause};
   if (t == nullptr) return nullptr;
+  describe(*t, to);
   t->is_clean = true;
   t->size = 0;
   return t;
@@ -48,39 +49,45 @@ Transfer* Transfers::begin(Block& b, TransferKind kind, Region* to, Cause cause)
     store_.regions.free(to);
     return nullptr;
   }
+  describe(*t, to);
+  return t;
+}
+
+void Transfers::describe(Transfer& t, Region* to) noexcept {
+  Block& b = *t.block;
+  const auto kind = t.kind;
   Region* from = b.record->primary();
   TIER_ASSERT(kind == TransferKind::Compact ? to->tier == from->tier : b.record->in(to->tier) == nullptr,
               "a block must move to a tier that has no copy of it, or within its tier");
   store_.regions.allow_access(*from);
   store_.regions.allow_access(*to);  // `to` may be a copy that was the primary once, and was used then
-  t->from_tier = from->tier;
-  t->from_region = from;
+  t.from_tier = from->tier;
+  t.from_region = from;
   ++from->readers;
-  t->to_region = to;
-  t->version = b.version.load(std::memory_order_relaxed);
-  t->start_ns = state_.timeline.now_ns();
-  t->from = {store_.tiers[from->tier].tier.get(), store_.tiers[from->tier].heap.offset(from->slot)};
-  t->to = {store_.tiers[to->tier].tier.get(), store_.tiers[to->tier].heap.offset(to->slot)};
+  t.to_region = to;
+  t.version = b.version.load(std::memory_order_relaxed);
+  t.start_ns = state_.timeline.now_ns();
+  t.from = {store_.tiers[from->tier].tier.get(), store_.tiers[from->tier].heap.offset(from->slot)};
+  t.to = {store_.tiers[to->tier].tier.get(), store_.tiers[to->tier].heap.offset(to->slot)};
   if (from->pages != Pages::AtHome && !store_.pages.stays_put(b)) {
-    t->from.memory = b.record->window_address;
-    t->windows = store_.pages.existing_space();
-    t->window_pages = store_.tiers[from->tier].tier->page_policy();
-    if (store_.pages.begin_to_hold_writes(b)) t->to_protect = b.size;
+    t.from.memory = b.record->window_address;
+    t.windows = store_.pages.existing_space();
+    t.window_pages = store_.tiers[from->tier].tier->page_policy();
+    if (store_.pages.begin_to_hold_writes(b)) t.to_protect = b.size;
   }
-  if (!to->has_space && !store_.pages.stays_put(b)) t->space = store_.tiers[to->tier].heap.size(to->slot);
-  t->refusals = &store_.tiers.refusals(to->tier);
-  t->unannounced = b.record->window_address != nullptr;
-  t->to.memory = t->landing = store_.pages.take_landing(b, *to, kind);
-  if (t->landing == nullptr) to->bare = false;
+  if (!to->has_space && !store_.pages.stays_put(b)) t.space = store_.tiers[to->tier].heap.size(to->slot);
+  t.refusals = &store_.tiers.refusals(to->tier);
+  t.unannounced = b.record->window_address != nullptr;
+  t.to.memory = t.landing = store_.pages.take_landing(b, *to, kind);
+  if (t.landing == nullptr) to->bare = false;
   // A block that was never written has no bytes worth copying; if the system pages the window there is nothing to copy.
-  t->size =
-      t->version == 0 || store_.pages.stays_put(b) ? 0 : store_.tiers.copied_size(b, from->tier, to->tier);
-  if (mutated(Mutant::LastBlockShort) && t->size > store_.tiers.granule()) t->size -= store_.tiers.granule();
-  t->warm = kind == TransferKind::Fetch && t->size <= (std::size_t{256} << 10);
-  b.record->transfer = t;
-  if (in_flight_.empty()) moving_since_ns_ = t->start_ns;
-  in_flight_.push_back(*t);
-  return t;
+  t.size =
+      t.version == 0 || store_.pages.stays_put(b) ? 0 : store_.tiers.copied_size(b, from->tier, to->tier);
+  if (mutated(Mutant::LastBlockShort) && t.size > store_.tiers.granule()) t.size -= store_.tiers.granule();
+  t.warm = kind == TransferKind::Fetch && t.size <= (std::size_t{256} << 10);
+  b.record->transfer = &t;
+  if (in_flight_.empty()) moving_since_ns_ = t.start_ns;
+  in_flight_.push_back(t);
 }
 
 void Transfers::submit(Transfer& t, Priority priority) noexcept {

@@ -49,6 +49,7 @@ class Transfers {
   /// \return  null if there is no memory for the record; the block is settled again and `to` is free
   [[nodiscard]] Transfer* begin(Block& b, TransferKind kind, Region* to, Cause cause) noexcept;
   /// The same for an eviction to a current copy: no byte moves, but the block's pages leave its window without the lock.
+  /// \return  null if there is no memory for the record; nothing has changed
   [[nodiscard]] Transfer* begin_clean(Block& b, Region* to, Cause cause) noexcept;
   /// Hands it to the movers.
   void submit(Transfer& t, Priority priority) noexcept;
@@ -97,6 +98,7 @@ class Transfers {
   [[nodiscard]] bool in_background(TierIndex from, TierIndex to) const noexcept;
 
  private:
+  void describe(Transfer& t, Region* to) noexcept;
   void deliver(Transfer& t, MutexLock& lock) noexcept;
   void withdraw(Transfer& t, MutexLock& lock) noexcept;
   [[nodiscard]] bool settle(Transfer& t, std::error_code error, bool cancelled) noexcept;
